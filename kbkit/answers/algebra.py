@@ -66,11 +66,15 @@ class AttributeFilter:
 
 @dataclass(frozen=True)
 class Move:
-    """A relation followed from head to tail (``forward``) or back; ``closure`` is empty, ``*`` or ``+``."""
+    """A relation followed from head to tail (``forward``) or back; ``closure`` is empty, ``*`` or ``+``.
+
+    It follows the edges that meet all ``conditions`` on their attributes; one with a closure has none.
+    """
 
     relation: str
     forward: bool
     closure: str = ""
+    conditions: tuple[AttributeCondition, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -147,13 +151,15 @@ class PathMeasure:
     """A measure: ``op`` (count, sum, avg, min or max) of the distinct nodes that ``steps`` reach from a node.
 
     It is the number of nodes or, with ``attribute``, what ``op`` makes of their values: nothing if there are none,
-    except for count, which is the number of distinct values. ``text`` is the expression.
+    except for count, which is the number of distinct values. ``text`` is the expression. ``of_edges``: the attribute is
+    one of the edges of the last step, each of which counts, and not of the nodes; that step has one move.
     """
 
     steps: tuple[MeasureStep, ...]
     text: str
     op: str = "count"
     attribute: AttributeMeasure | None = None
+    of_edges: bool = False
 
     @property
     def is_number_of_nodes(self) -> bool:

@@ -8,13 +8,14 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from kbkit.answers.algebra import MeasureStep, Operator, PathMeasure
+from kbkit.answers.algebra import MeasureStep, Move, Operator, PathMeasure
 from kbkit.answers.pairs import Pairs, closure, neighbors, pack, unique
-from kbkit.answers.session import Session
-from kbkit.stores.adjacency import Ids
+from kbkit.stores.adjacency import Csr, Ids
 from kbkit.stores.arrays import Mask
 
 Counts: TypeAlias = NDArray[np.int64]
+Arrays: TypeAlias = Callable[[Move], Csr]
+"""Returns the adjacency arrays of a move."""
 IsWithin: TypeAlias = Callable[[Operator, Pairs], Mask]
 """Return a mask of the pairs (position of a start node, id) whose id is in an operator's set."""
 
@@ -31,34 +32,34 @@ _EDGES, _CLOSURE_NODES = 1_000_000, 1024
 """Edges of the first step, and start nodes of a count with closures, that are followed at once."""
 
 
-def count_reached(session: Session, count: PathMeasure, ids: Ids, is_within: IsWithin) -> Counts:
+def count_reached(arrays: Arrays, count: PathMeasure, ids: Ids, is_within: IsWithin) -> Counts:
     """Return the number of distinct nodes that a count reaches from each of ``ids``."""
     first, *rest = count.steps
     if not rest and first.within is None and len(first.moves) == 1 and not first.moves[0].closure:
-        degrees: Counts = session.move(first.moves[0].relation, first.moves[0].forward).ranges(ids)[1]
+        degrees: Counts = arrays(first.moves[0]).ranges(ids)[1]
         return degrees
     counts = np.zeros(len(ids), np.int64)
-    for start, end, pairs in _reached(session, count, ids, is_within):
+    for start, end, pairs in _reached(arrays, count, ids, is_within):
         counts[start:end] = np.bincount((pairs >> 32) - start, minlength=end - start)
     return counts
 
 
-def reached_pairs(session: Session, count: PathMeasure, ids: Ids, is_within: IsWithin) -> Pairs:
+def reached_pairs(arrays: Arrays, count: PathMeasure, ids: Ids, is_within: IsWithin) -> Pairs:
     """Return the distinct pairs (position in ``ids``, id) of the nodes that a count reaches from each of ``ids``."""
-    parts = [pairs for _, _, pairs in _reached(session, count, ids, is_within)]
+    parts = [pairs for _, _, pairs in _reached(arrays, count, ids, is_within)]
     return np.concatenate([np.empty(0, np.int64), *parts])
 
 
-def _reached(session: Session, count: PathMeasure, ids: Ids, is_within: IsWithin) -> Iterator[tuple[int, int, Pairs]]:
+def _reached(arrays: Arrays, count: PathMeasure, ids: Ids, is_within: IsWithin) -> Iterator[tuple[int, int, Pairs]]:
     """Yield the first and last position of each block of ``ids``, and the pairs reached from it."""
     closes = any(move.closure for step in count.steps for move in step.moves)
     degrees = np.zeros(len(ids), np.int64)
     for move in count.steps[0].moves:
-        degrees = degrees + session.move(move.relation, move.forward).ranges(ids)[1]
+        degrees = degrees + arrays(move).ranges(ids)[1]
     for start, end in _spans(len(ids)) if closes else _blocks(degrees):
         pairs = pack(np.arange(start, end), ids[start:end])
         for number, step in enumerate(count.steps):
-            pairs = _follow(session, step, pairs, is_first=number == 0)
+            pairs = _follow(arrays, step, pairs, is_first=number == 0)
             if step.within is not None and len(pairs):
                 pairs = pairs[is_within(step.within, pairs)]
         yield start, end, pairs
@@ -80,10 +81,10 @@ def _blocks(degrees: Counts) -> Iterator[tuple[int, int]]:
         start = end
 
 
-def _follow(session: Session, step: MeasureStep, pairs: Pairs, *, is_first: bool) -> Pairs:
+def _follow(arrays: Arrays, step: MeasureStep, pairs: Pairs, *, is_first: bool) -> Pairs:
     parts = []
     for move in step.moves:
-        csr = session.move(move.relation, move.forward)
+        csr = arrays(move)
         parts.append(closure(csr, pairs, move.closure == "*") if move.closure else neighbors(csr, pairs))
     if is_first and len(parts) == 1:  # the neighbours of one node are distinct
         return parts[0]

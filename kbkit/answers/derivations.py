@@ -26,6 +26,7 @@ from kbkit.answers.algebra import (
     Union,
 )
 from kbkit.answers.bind import Bindings
+from kbkit.answers.edge_facts import edge_facts
 from kbkit.answers.operator_tree import operators
 from kbkit.answers.prover import Evidence, Prover
 from kbkit.answers.session import Session
@@ -121,9 +122,9 @@ class _Tables:
 
         triples = [
             pl.DataFrame({"head": heads, "tail": tails}).select("head", pl.lit(relation).alias("relation"), "tail")
-            for relation, heads, tails in evidence.triples
+            for relation, heads, tails, _ in evidence.triples
         ]
-        facts: list[pl.DataFrame] = []
+        facts = [self._of_edges(evidence)]
         absent: list[pl.DataFrame] = []
         for operator, noted, is_absent in evidence.notes:
             if is_absent:
@@ -131,12 +132,24 @@ class _Tables:
             else:
                 facts += self._facts(operator, noted)
         triple = {"head": pl.Int32, "relation": pl.String, "tail": pl.Int32}
-        fact = {"node": pl.Int32, "attribute": pl.String, "value": pl.String, "text": pl.String}
         tables = (
             pl.concat([pl.DataFrame(schema=schema), *frames]).unique(maintain_order=True)
-            for frames, schema in ((triples, triple), (facts, fact), (absent, {"node": pl.Int32, "text": pl.String}))
+            for frames, schema in (
+                (triples, triple),
+                (facts, _fact_schema()),
+                (absent, {"node": pl.Int32, "text": pl.String}),
+            )
         )
         return Derivations(nodes, *tables)
+
+    def _of_edges(self, evidence: Evidence) -> pl.DataFrame:
+        """Return the values of edges that a step requires, as facts of their heads."""
+        import polars as pl
+
+        facts = edge_facts(self.session, self.bound, evidence.triples)
+        names = {n: row.name for n, row in self.session.stores.nodes.rows(sorted({f.tail for f in facts})).items()}
+        rows = [(fact.head, fact.attribute, fact.value, fact.text(names)) for fact in facts]
+        return pl.DataFrame(rows, schema=_fact_schema(), orient="row")
 
     def _facts(self, operator: Operator, nodes: Ids) -> list[pl.DataFrame]:
         """Return the values of nodes that an operator requires."""
@@ -187,6 +200,12 @@ class _Tables:
         )
         text = f"SELECT node::INTEGER AS node, value::VARCHAR AS value FROM ({sql}) ORDER BY ALL"
         return self.session.stores.tables.lookup(text, frames={"kbkit_batch": pl.DataFrame({"member": wanted})})
+
+
+def _fact_schema() -> dict[str, type[pl.DataType]]:
+    import polars as pl
+
+    return {"node": pl.Int32, "attribute": pl.String, "value": pl.String, "text": pl.String}
 
 
 def _noted(nodes: Ids, **columns: str | None) -> pl.DataFrame:

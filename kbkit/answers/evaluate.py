@@ -45,8 +45,12 @@ class SingleEvaluator(Evaluator):
     def __init__(self, session: Session, bound: Bindings) -> None:
         super().__init__(session)
         self.bound = bound
-        self._edges: dict[int, int] = {}
+        self._followed: dict[int, int] = {}
         """The edges that each hop follows from its source."""
+
+    def bindings(self) -> Bindings:
+        """Return the parameters."""
+        return self.bound
 
     def _lookup(self, operator: Lookup) -> Ids:
         nodes = self.bound[operator.parameter]
@@ -118,15 +122,15 @@ class SingleEvaluator(Evaluator):
     def _hop_cost(self, hop: Hop, source_cost: float) -> float:
         if source_cost > SMALL:
             return source_cost * 10
-        edges = self._edges.get(id(hop))
+        edges = self._followed.get(id(hop))
         if edges is None:
             source = self.members(hop.source)
-            csrs = [self.session.move(move.relation, move.forward) for move in hop.moves]
+            csrs = [self.arrays(move) for move in hop.moves]
             if len(source) == 1:
                 edges = sum(len(csr.neighbors(int(source[0]))) for csr in csrs)
             else:
                 edges = sum(int(csr.ranges(source)[1].sum()) for csr in csrs)
-            self._edges[id(hop)] = edges
+            self._followed[id(hop)] = edges
         return source_cost + edges
 
     def _choose_direction(self, hop: Hop, members: Ids, backward: int) -> Mask | None:

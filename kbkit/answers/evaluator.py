@@ -13,7 +13,8 @@ edges, so that the larger set is never built.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, TypeAlias
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,8 +38,11 @@ from kbkit.answers.algebra import (
     ValueOf,
     path_of,
 )
+from kbkit.answers.bind import Bindings
 from kbkit.answers.counting import COMPARE, Counts, best_of_rows, count_reached, reached_pairs, top_of_rows
-from kbkit.answers.pairs import Pairs
+from kbkit.answers.edge_filters import EdgeFilters
+from kbkit.answers.edge_values import edge_values
+from kbkit.answers.pairs import Pairs, pack
 from kbkit.answers.session import Session
 from kbkit.answers.value_rows import (
     Constants,
@@ -52,6 +56,9 @@ from kbkit.answers.value_rows import (
 from kbkit.stores.adjacency import Csr, Ids
 from kbkit.stores.arrays import Mask
 
+if TYPE_CHECKING:
+    import polars as pl
+
 Members: TypeAlias = NDArray[Any]
 """A set: sorted ids, or pairs of row and id."""
 
@@ -63,6 +70,7 @@ class Evaluator(ABC):
 
     def __init__(self, session: Session) -> None:
         self.session = session
+        self._edges = EdgeFilters.of(session.stores)
         self.evaluated: dict[int, Members] = {}
 
     # -- the operators ------------------------------------------------------------------------------------------------
@@ -170,15 +178,19 @@ class Evaluator(ABC):
 
     def follow_move(self, move: Move, source: Members) -> Members:
         """Return the nodes that one move reaches, possibly repeated."""
-        csr = self.session.move(move.relation, move.forward)
+        csr = self.arrays(move)
         return self._closure(csr, source, move.closure == "*") if move.closure else self._neighbors(csr, source)
+
+    def arrays(self, move: Move, *, back: bool = False) -> Csr:
+        """Return the adjacency arrays of a move, or with ``back`` of its reverse."""
+        return self._edges.arrays(move, self.bindings(), back=back)
 
     def reaches(self, hop: Hop, members: Members) -> Mask:
         """Return a mask of the members that the hop reaches: backward from them if that touches fewer edges."""
         if any(move.closure for move in hop.moves):
             return self._is_in(members, self.members(hop))
         ids = self._ids(members)
-        back = [self.session.move(move.relation, not move.forward) for move in hop.moves]
+        back = [self.arrays(move, back=True) for move in hop.moves]
         ranges = [csr.ranges(ids) for csr in back]
         backward = sum(int(count.sum()) for _, count in ranges)
         chosen = self._choose_direction(hop, members, backward)
@@ -193,13 +205,13 @@ class Evaluator(ABC):
     def count(self, path: PathMeasure, members: Members) -> Counts:
         """Return the number of nodes that a path reaches from each member."""
         return count_reached(
-            self.session, path, self._ids(members), lambda within, pairs: self._is_within(within, members, pairs)
+            self.arrays, path, self._ids(members), lambda within, pairs: self._is_within(within, members, pairs)
         )
 
     def reached(self, path: PathMeasure, members: Members) -> Pairs:
         """Return the pairs (position of a member, id) of the nodes that a path reaches."""
         return reached_pairs(
-            self.session, path, self._ids(members), lambda within, pairs: self._is_within(within, members, pairs)
+            self.arrays, path, self._ids(members), lambda within, pairs: self._is_within(within, members, pairs)
         )
 
     # -- measures -----------------------------------------------------------------------------------------------------
@@ -211,7 +223,22 @@ class Evaluator(ABC):
             return nodes
         if measure.is_number_of_nodes:
             return nodes._replace(counts=self.count(measure, members))
+        if measure.of_edges:
+            reached, values = self.edge_values(measure, members)
+            return nodes._replace(reached=reached, edge_values=values)
         return nodes._replace(reached=self.reached(measure, members))
+
+    def edge_values(self, measure: PathMeasure, members: Members) -> tuple[Pairs, pl.DataFrame]:
+        """Return the pairs (position of a member, number of an edge) of a measure of edges, and the edges' values."""
+
+        def is_within(within: Operator, pairs: Pairs) -> Mask:
+            return self._is_within(within, members, pairs)
+
+        ids = self._ids(members)
+        before = pack(np.arange(len(ids)), ids)
+        if len(measure.steps) > 1:
+            before = reached_pairs(self.arrays, replace(measure, steps=measure.steps[:-1]), ids, is_within)
+        return edge_values(self.session, self.bindings(), measure, before, is_within)
 
     def _passes_measure(self, operator: MeasureFilter, members: Members) -> Mask:
         """Return a mask of the members whose measure compares with the other value (of their row)."""
@@ -257,6 +284,10 @@ class Evaluator(ABC):
         return as_numbers(self._constant(parameter, members))
 
     # -- what depends on the form of a set ----------------------------------------------------------------------------
+
+    @abstractmethod
+    def bindings(self) -> Bindings:
+        """Return the parameters with one value for all rows."""
 
     @abstractmethod
     def _lookup(self, operator: Lookup) -> Members:

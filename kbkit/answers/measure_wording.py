@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from kbkit.answers.algebra import AllNodes, Extreme, Measure, MeasureFilter, PathMeasure
+from kbkit.answers.algebra import AllNodes, AttributeCondition, Extreme, Measure, MeasureFilter, PathMeasure
+from kbkit.answers.resolve_conditions import is_number
 from kbkit.english.attributes import words_of_name
 from kbkit.english.noun_phrases import Clause
 from kbkit.english.types import type_noun, type_plural
+from kbkit.english.words import with_article
 from kbkit.schema import Schema
 
 _NUMBERS = {
@@ -38,6 +40,9 @@ def measure_clause(operator: MeasureFilter | Extreme, schema: Schema, constant: 
         return _having(_THAN[operator.op].format(nodes, others)) if both and others and operator.op in _THAN else None
     if not constant:
         return None
+    if measure.of_edges and measure.op != "count":
+        than = f"{_VALUES[operator.op]} ".lstrip()
+        return _having(f"{with_article(_named(measure))} of {than}{constant} over all {nodes}")
     if measure.attribute is None:
         noun = type_noun(str(measure.end)) if constant == "1" else nodes
         return _having(f"{_NUMBERS[operator.op]} {constant} {noun}")
@@ -48,10 +53,26 @@ def measure_clause(operator: MeasureFilter | Extreme, schema: Schema, constant: 
     return _having(f"{nodes} whose {_named(measure)} is {value}")
 
 
+def condition_phrase(test: AttributeCondition, value: str) -> str:
+    """Return what a condition on an edge says: *quantity 2*, *a grade of at least 4*; "" if it would not read well.
+
+    ``value`` is its only value in words, or "".
+    """
+    words = words_of_name(test.attribute)
+    if not value or test.negated or test.op not in _VALUES or test.op == "!=":
+        return ""
+    shown = f"{value}{f' {words.unit.symbol}' if words.unit else ''}"
+    if test.op == "=" and (test.sql_type == "VARCHAR" or is_number(test.sql_type)):
+        return f"{words.noun} {shown}"
+    return f"{with_article(words.noun)} of {_VALUES[test.op]} {shown}" if is_number(test.sql_type) else ""
+
+
 def _superlative(operator: Extreme, measure: PathMeasure, nodes: str) -> Clause | None:
     if measure.attribute is None:
         return _having(f"the {'most' if operator.greatest else 'fewest'} {nodes}")
     best = "highest" if operator.greatest else "lowest"
+    if measure.of_edges:
+        return None if measure.op == "count" else _having(f"the {best} {_named(measure)} over all {nodes}")
     if measure.op == ("max" if operator.greatest else "min"):
         return _having(f"{nodes} with the {best} {words_of_name(measure.attribute.name).noun}")
     if measure.op not in ("sum", "avg"):
@@ -70,7 +91,8 @@ def _reached(node_type: str | None, measure: Measure, schema: Schema) -> str:
     """Return the plural of what a measure reaches; "" if other paths could be meant by it."""
     if not isinstance(measure, PathMeasure) or len(measure.steps) > 1:
         return ""
-    if not isinstance(measure.steps[0].within, (AllNodes, type(None))):
+    step = measure.steps[0]
+    if not isinstance(step.within, (AllNodes, type(None))) or any(move.conditions for move in step.moves):
         return ""
     end = measure.end
     if node_type is None or end is None or end == node_type or len(schema.relations_between(node_type, end)) != 1:

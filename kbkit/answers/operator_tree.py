@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from kbkit.answers.algebra import (
     AttributeFilter,
@@ -12,6 +12,7 @@ from kbkit.answers.algebra import (
     Intersection,
     Lookup,
     MeasureFilter,
+    Move,
     Operator,
     PathMeasure,
     Plan,
@@ -77,8 +78,37 @@ def parameters(*roots: Operator) -> set[str]:
             names.add(part.parameter)
         elif isinstance(part, AttributeFilter):
             names.update(name for condition in part.conditions for name in condition.parameters)
+        elif isinstance(part, Hop):
+            names.update(_of_edges(part.moves))
         elif isinstance(part, MeasureFilter) and isinstance(part.other, str):
             names.add(part.other)
         elif isinstance(part, Extreme) and part.number is not None:
             names.add(part.number)
+        names.update(name for path in paths_of(part) for step in path.steps for name in _of_edges(step.moves))
     return names
+
+
+def edge_parameters(plan: Plan) -> set[str]:
+    """Return the names of the parameters of conditions on edges."""
+    of_hops = {name for part in plan_operators(plan) if isinstance(part, Hop) for name in _of_edges(part.moves)}
+    return of_hops | {name for path in _plan_paths(plan) for step in path.steps for name in _of_edges(step.moves)}
+
+
+def uses_edge_attributes(plan: Plan) -> bool:
+    """Return whether a plan has conditions on edges, or measures of their attributes."""
+    moves = [move for part in plan_operators(plan) if isinstance(part, Hop) for move in part.moves]
+    paths = _plan_paths(plan)
+    moves += [move for path in paths for step in path.steps for move in step.moves]
+    return any(move.conditions for move in moves) or any(path.of_edges for path in paths)
+
+
+def _plan_paths(plan: Plan) -> list[PathMeasure]:
+    """Return the paths of all measures of a plan, also those of values that nodes are compared with."""
+    parts = list(plan_operators(plan))
+    of_values = [p.other.total for p in parts if isinstance(p, MeasureFilter) and isinstance(p.other, ValueOf)]
+    totals = [*of_values, *([plan.total] if plan.total is not None else [])]
+    return [path for part in parts for path in paths_of(part)] + [path for total in totals for path in total.counts]
+
+
+def _of_edges(moves: Iterable[Move]) -> set[str]:
+    return {name for move in moves for condition in move.conditions for name in condition.parameters}

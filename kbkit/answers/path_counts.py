@@ -239,8 +239,8 @@ class _PathCounter:
                 f"The paths of [{move.relation}{move.closure}] cannot be counted: there may be infinitely many",
                 "Use a fixed number of steps",
             )
-        onward = move.forward == forward
-        return self._session.move(move.relation, not onward), self._session.move(move.relation, onward)
+        arrays = self._evaluator.arrays
+        return arrays(move, back=forward), arrays(move, back=not forward)
 
     def _of_type(self, counts: Counts, node_type: str | None) -> Counts:
         ids = np.flatnonzero(counts).astype(np.int32)

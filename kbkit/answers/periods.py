@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from kbkit.answers.syntax import Value
@@ -31,6 +32,28 @@ def period_of(value: Value, sql_type: str) -> Period | None:
         return f"{year:04}-01-01", f"{year + 1:04}-01-01"
     after = (year, month + 1) if month < 12 else (year + 1, 1)
     return f"{year:04}-{month:02}-01", f"{after[0]:04}-{after[1]:02}-01"
+
+
+def dated(
+    op: str, values: Sequence[Value], periods: Sequence[Period | None]
+) -> Iterator[list[tuple[tuple[str, Value], ...]]]:
+    """Yield the alternatives of a comparison of a date with each value, each of comparisons (sign, day) that hold
+    together.
+
+    ``op`` is a comparison, ``in`` or ``not in``. A date of 1995 is at least its first day and before the first day
+    after it, any other date is before the one or at least the other.
+    """
+    for value, period in zip(values, periods, strict=True):
+        start, end = period or (value, None)
+        if op[0] in "<>":
+            sign = {"<": "<", "<=": "<", ">": ">=", ">=": ">="}[op]
+            yield [((sign, start if op in ("<", ">=") else end or start),)]
+        elif end is None:
+            yield [(("!=" if op in ("!=", "not in") else "=", start),)]
+        elif op in ("!=", "not in"):
+            yield [(("<", start),), ((">=", end),)]
+        else:
+            yield [((">=", start), ("<", end))]
 
 
 def _day(text: str) -> Period | None:

@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from kbkit.answers.algebra import (
+    AttributeCondition,
     AttributeFilter,
     Difference,
     Extreme,
@@ -47,6 +48,8 @@ class Triples(NamedTuple):
     relation: str
     heads: Ids
     tails: Ids
+    conditions: tuple[AttributeCondition, ...] = ()
+    """What an edge of each triple meets."""
 
 
 class Note(NamedTuple):
@@ -72,7 +75,7 @@ class Evidence:
         """The distinct triples (head, relation, tail), in order."""
         rows = (
             (head, relation, tail)
-            for relation, heads, tails in self.triples
+            for relation, heads, tails, _ in self.triples
             for head, tail in zip(heads.tolist(), tails.tolist(), strict=True)
         )
         return list(dict.fromkeys(rows))
@@ -152,12 +155,12 @@ class Prover:
 
         The edges are those of the wanted nodes, or of the source if it has fewer.
         """
-        back = self.session.move(move.relation, not move.forward)
+        back = self.evaluator.arrays(move, back=True)
         start, count = back.ranges(wanted)
         many = int(count.sum())
         if many > SMALL and self.evaluator.cost(hop) < many:
             source = self.evaluator.members(hop.source)
-            before, after = _expanded(self.session.move(move.relation, move.forward), source)
+            before, after = _expanded(self.evaluator.arrays(move), source)
             keep = is_in(after, wanted)
         else:
             before, after = back.expand(start, count), np.repeat(wanted, count)
@@ -167,7 +170,7 @@ class Prover:
 
     def _walks(self, hop: Hop, move: Move, wanted: Ids) -> tuple[Edges, Ids]:
         """Return the edges on all walks of a repeated move from the source to the wanted nodes, and their starts."""
-        back = self.session.move(move.relation, not move.forward)
+        back = self.evaluator.arrays(move, back=True)
         reaching = np.sort(ids_of(closure(back, pack(np.zeros(len(wanted), np.int64), wanted), zero=True)))
         after, before = _expanded(back, reaching)
         sources = distinct(before)
@@ -191,7 +194,7 @@ class Prover:
     def _shortest_walk(self, hop: Hop, move: Move, node: int) -> tuple[float, Evidence]:
         """Return the length and the shortest proof that ends with a move, by a breadth-first search backward."""
         best: tuple[float, Evidence] = (float("inf"), Evidence())
-        back = self.session.move(move.relation, not move.forward)
+        back = self.evaluator.arrays(move, back=True)
         frontier: dict[int, tuple[Triples, ...]] = {node: ()}
         seen = set(frontier)
         if move.closure == "*" and self._holds(hop.source, node):
@@ -249,7 +252,7 @@ class Prover:
         """Return the nodes from which a hop could reach ``node``, of each move in turn."""
         sources: list[int] = []
         for move in hop.moves:
-            back = self.session.move(move.relation, not move.forward)
+            back = self.evaluator.arrays(move, back=True)
             frontier, seen = [node], {node} if move.closure == "*" else set()
             while frontier:
                 before = {n for there in frontier for n in back.neighbors(there).tolist()} - seen
@@ -275,7 +278,8 @@ def _length(proof: Evidence) -> int:
 
 
 def _triples(move: Move, before: Ids, after: Ids) -> Triples:
-    return Triples(move.relation, *((before, after) if move.forward else (after, before)))
+    heads, tails = (before, after) if move.forward else (after, before)
+    return Triples(move.relation, heads, tails, move.conditions)
 
 
 def _varies(operator: Operator) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from kbkit.answers import syntax
 from kbkit.answers.algebra import (
@@ -181,10 +183,13 @@ class _Resolver(ConditionResolver):
     ) -> tuple[Move, ...]:
         """Return the moves of a step; with ``reverse``, from its target back to its source."""
         near, far = (target, source) if reverse else (source, target)
-        moves = [self.inferred(near, far, at)] if step is None else [self.move(e, near, far) for e in step.edges]
+        if step is None:
+            moves = [self.inferred(near, far, at)]
+        else:
+            moves = [move for edge in step.edges for move in self.conditioned(edge, self.move(edge, near, far))]
         if reverse:
             symmetric = {r.name for r in self.schema.relations if r.symmetric}
-            moves = [Move(m.relation, m.relation in symmetric or not m.forward, m.closure) for m in moves]
+            moves = [replace(m, forward=m.relation in symmetric or not m.forward) for m in moves]
         return tuple(dict.fromkeys(moves))
 
     def hop(self, source: Operator, step: Step | None, target: str | None, at: int) -> Operator:
@@ -225,6 +230,17 @@ class _Resolver(ConditionResolver):
             hint = f"{_signatures(relation)}. {self.relations_hint(source, target)}"
             raise self.error(f"[{edge}] does not lead from {source or '*'} to {target or '*'}", edge.at, hint)
         return Move(relation.name, forward or relation.symmetric, edge.closure)
+
+    def conditioned(self, edge: syntax.Edge, move: Move) -> list[Move]:
+        """Return a move with each alternative of the conditions on its edges: a date in one of two years has two."""
+        if not edge.conditions:
+            return [move]
+        if edge.closure:
+            message = f"[{edge.relation}{edge.closure}] cannot have conditions: they hold for the edges of one step"
+            raise self.error(message, edge.at, f"Write [{syntax.Edge(edge.relation)}{{...}}] for each step")
+        relation = self.schema.relation(move.relation)
+        tests = [self.edge_test(relation, test) for test in edge.conditions]
+        return [replace(move, conditions=tuple(itertools.chain(*chosen))) for chosen in itertools.product(*tests)]
 
     def relations_hint(self, source: str | None, target: str | None) -> str:
         """Return a hint with the relations between two types or, if there are none, of the first."""

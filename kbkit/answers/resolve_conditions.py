@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -34,10 +35,10 @@ from kbkit.answers.algebra import (
 )
 from kbkit.answers.columns import group_columns
 from kbkit.answers.errors import ExpressionError
-from kbkit.answers.periods import Period, period_of
+from kbkit.answers.periods import Period, dated, period_of
 from kbkit.answers.syntax import Key, Name, Slot
 from kbkit.errors import Part, suggest
-from kbkit.schema import Schema
+from kbkit.schema import Relation, Schema
 
 Within: TypeAlias = Callable[..., Operator]
 """Returns the nodes of a set that pass comparisons (sign, value)."""
@@ -155,9 +156,20 @@ class ConditionResolver(ABC):
         path = PathMeasure(self.steps(node_type, measure), str(measure), measure.op)
         if measure.attribute is None:
             return path
-        attribute = AttributeMeasure(*self.attribute(path.end, measure.attribute, measure.at))
+        of_edges = self.measured_edges(path, measure.attribute)
+        attribute = of_edges or AttributeMeasure(*self.attribute(path.end, measure.attribute, measure.at))
         self.check_numbers(measure.op, attribute, measure.at)
-        return replace(path, attribute=attribute)
+        return replace(path, attribute=attribute, of_edges=of_edges is not None)
+
+    def measured_edges(self, path: PathMeasure, written: str) -> AttributeMeasure | None:
+        """Return the attribute of the edges of the last step with a name, if the nodes at its end have none."""
+        own = [*OWN_ATTRIBUTES, *(a.name for a in self.schema.type(path.end).attributes)] if path.end else []
+        [move, *others] = path.steps[-1].moves
+        if others or move.closure or written.casefold() in (name.casefold() for name in own):
+            return None
+        known = {a.name.casefold(): a for a in self.schema.relation(move.relation).attributes}
+        found = known.get(written.casefold())
+        return None if found is None else AttributeMeasure(found.name, found.type)
 
     def check_numbers(self, op: str, measure: Measure, at: int) -> None:
         """Raise an error for a sum or average of values that are not numbers."""
@@ -171,16 +183,58 @@ class ConditionResolver(ABC):
         known = dict(OWN_ATTRIBUTES)
         if node_type is not None:
             known |= {a.name: a.type for a in self.schema.type(node_type).attributes}
+        where = f" of {node_type} nodes" if node_type else " of nodes of any type"
+        return self.known_attribute(known, written, at, where)
+
+    def edge_attribute(self, relation: Relation, written: str, at: int) -> tuple[str, str]:
+        """Return the name and DuckDB type of an attribute of a relation's edges."""
+        if not relation.attributes:
+            others = [f"[{other.name}]" for other in self.schema.relations if other.attributes]
+            hint = f"Relations with attributes: {', '.join(others[:8])}" if others else "No relation of this KB has any"
+            raise self.error(f"The edges of [{relation.name}] have no attributes", at, hint)
+        known = {a.name: a.type for a in relation.attributes}
+        return self.known_attribute(known, written, at, f" of the edges of [{relation.name}]")
+
+    def known_attribute(self, known: Mapping[str, str], written: str, at: int, where: str) -> tuple[str, str]:
+        """Return the name and DuckDB type of one of the ``known`` attributes, in any case."""
         folded = {name.casefold(): name for name in known}
         name = written if written in known else folded.get(written.casefold())
         if name is None:
-            where = f" of {node_type} nodes" if node_type else " of nodes of any type"
             raise self.error(f"Unknown attribute {written!r}{where}", at, suggest(written, known))
         return name, known[name]
 
+    def edge_test(self, relation: Relation, test: syntax.Test) -> list[tuple[AttributeCondition, ...]]:
+        """Resolve a test of a relation's edges: alternatives, each of conditions that an edge must meet together."""
+        if not isinstance(test, syntax.Condition):
+            message = f"The edges of [{relation.name}] have conditions on attributes only"
+            raise self.error(message, test.at, f"Write [{syntax.Edge(relation.name)}{{attribute = value}}]")
+        attribute = self.edge_attribute(relation, test.attribute, test.at)
+        periods = self.periods(attribute[1], test.op, test.values)
+        if not periods:
+            return [(self.condition_on(attribute, test),)]
+        self.check_dated_list(attribute, test, periods)
+        op = "not in" if test.negated else test.op
+        of_values = [
+            [
+                tuple(
+                    self.condition_on(attribute, replace(test, op=sign, values=(v,), negated=False)) for sign, v in one
+                )
+                for one in alternatives
+            ]
+            for alternatives in dated(op, test.values, periods)
+        ]
+        if op in ("!=", "not in"):  # none of the periods
+            return [tuple(itertools.chain(*chosen)) for chosen in itertools.product(*of_values)]
+        return list(itertools.chain(*of_values))
+
     def condition(self, node_type: str | None, condition: syntax.Condition) -> AttributeCondition:
         """Resolve a condition on an attribute of nodes of a type."""
-        name, sql_type = self.attribute(node_type, condition.attribute, condition.at)
+        attribute = self.attribute(node_type, condition.attribute, condition.at)
+        return self.condition_on(attribute, condition)
+
+    def condition_on(self, attribute: tuple[str, str], condition: syntax.Condition) -> AttributeCondition:
+        """Resolve a condition on an attribute, by its name and DuckDB type."""
+        name, sql_type = attribute
         element = sql_type.removesuffix("[]")
         if condition.op == "contains" and element != "VARCHAR":
             raise self.error(f"contains needs a text, but {name} is {sql_type}", condition.at, "Use = < or >")
@@ -199,11 +253,16 @@ class ConditionResolver(ABC):
             written = [syntax.Condition(test.attribute, op, (value,), at=test.at) for op, value in tests]
             return AttributeFilter(source, tuple(self.condition(source.type, condition) for condition in written))
 
-        is_list = self.attribute(source.type, test.attribute, test.at)[1].endswith("[]")
-        if is_list and any(periods) and (test.op == "=" or (test.op == "in" and not test.negated)):
-            raise self.error(f"{test.attribute} has several dates", test.at, "Write a full date: 2001-12-31")
+        self.check_dated_list(self.attribute(source.type, test.attribute, test.at), test, periods)
         op = "not in" if test.negated else test.op
         return self.dated(source, op, test.values, periods, within)
+
+    def check_dated_list(
+        self, attribute: tuple[str, str], test: syntax.Condition, periods: Sequence[Period | None]
+    ) -> None:
+        """Raise an error for a list of dates that is compared with a year or month, from whose start to whose end."""
+        if attribute[1].endswith("[]") and any(periods) and (test.op == "=" or (test.op == "in" and not test.negated)):
+            raise self.error(f"{test.attribute} has several dates", test.at, "Write a full date: 2001-12-31")
 
     def periods(self, sql_type: str, op: str, values: Sequence[syntax.Value]) -> list[Period | None]:
         """Return the periods that a date or time is compared with (None: one of them), or nothing if there are none."""
@@ -225,17 +284,9 @@ class ConditionResolver(ABC):
         """
         is_negative = op in ("!=", "not in")
         parts: list[Operator] = []
-        for value, period in zip(values, periods, strict=True):
-            start, end = period or (value, None)
-            if op[0] in "<>":
-                sign = {"<": "<", "<=": "<", ">": ">=", ">=": ">="}[op]
-                return within(source, (sign, start if op in ("<", ">=") else end or start))
-            if end is None:
-                one = within(source, ("!=" if is_negative else "=", start))
-            elif is_negative:
-                one = Union(source.type, (within(source, ("<", start)), within(source, (">=", end))))
-            else:
-                one = within(source, (">=", start), ("<", end))
+        for alternatives in dated(op, values, periods):
+            each = [within(source, *tests) for tests in alternatives]
+            one = each[0] if len(each) == 1 else Union(source.type, tuple(each))
             source = one if is_negative else source
             parts.append(one)
         return parts[-1] if is_negative or len(parts) == 1 else Union(source.type, tuple(dict.fromkeys(parts)))

@@ -50,7 +50,7 @@ def candidates_of(session: Session, operator: Operator, slot: Parameter) -> tupl
     hops = [op for op in operators(operator) if isinstance(op, Hop) and op.source == Lookup(slot.type, slot.name)]
     for hop in dict.fromkeys(hops):
         for move in hop.moves:
-            degrees += session.move(move.relation, move.forward).ranges(ids)[1]
+            degrees += session.move(move.relation, move.forward).ranges(ids)[1]  # of all edges, whatever the conditions
     if not hops:
         degrees += 1
     return ids, degrees

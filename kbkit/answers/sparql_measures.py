@@ -49,6 +49,14 @@ class SparqlMeasures(ABC):
         """Return a line that binds a new variable to each value of an attribute, and the variable."""
 
     @abstractmethod
+    def edge_attribute(self, name: str, edge: str) -> tuple[str, str]:
+        """Return a line that binds a new variable to each value of an edge's attribute, and the variable."""
+
+    @abstractmethod
+    def statement(self, edge: str, start: str, move: Move, node: str) -> list[str]:
+        """Return the lines of a move that bind ``edge`` to the statement of each of its edges."""
+
+    @abstractmethod
     def variable(self, subject: str | None) -> str:
         """Return a new variable."""
 
@@ -57,8 +65,8 @@ class SparqlMeasures(ABC):
         """Return the union of patterns."""
 
     @abstractmethod
-    def triple(self, start: str, move: Move, node: str) -> str:
-        """Return the triple of a move."""
+    def step(self, start: str, move: Move, node: str) -> list[str]:
+        """Return the lines of a move."""
 
     @abstractmethod
     def is_a(self, node: str, node_type: str | None) -> str:
@@ -193,9 +201,9 @@ class SparqlMeasures(ABC):
         lines, value = self.item(measure, node)
         return [*self.pattern(source, node), *lines], value
 
-    def item(self, measure: AttributeMeasure, node: str) -> tuple[list[str], str]:
+    def item(self, measure: AttributeMeasure, node: str, *, of_edges: bool = False) -> tuple[list[str], str]:
         """Return lines that bind a new variable to each value of an attribute but NaN, and an expression of it."""
-        line, value = self.attribute(measure.name, node)
+        line, value = (self.edge_attribute if of_edges else self.attribute)(measure.name, node)
         element = measure.sql_type.removesuffix("[]")
         known = [f"FILTER({value} = {value})"] if element in ("DOUBLE", "FLOAT") else []
         return [
@@ -209,7 +217,7 @@ class SparqlMeasures(ABC):
         lines, end = self.reached(starts, measure, node)
         value = end
         if measure.attribute is not None:
-            item, value = self.item(measure.attribute, end)
+            item, value = self.item(measure.attribute, end, of_edges=measure.of_edges)
             if measure.op != "count":
                 pairs = [f"{{ SELECT DISTINCT {node} {end} WHERE {{", *indented([*starts, *lines]), "} }"]
                 return [
@@ -236,14 +244,20 @@ class SparqlMeasures(ABC):
                 inner = indented([*starts, *lines])
                 lines = [f"{{ SELECT DISTINCT {node} {here} WHERE {{", *inner, "} }"]
             there = self.variable(step.type)
-            lines += self.union([[self.triple(here, move, there)] for move in step.moves])
+            is_last = i == len(count.steps) - 1
+            end = there
+            if count.of_edges and is_last:
+                end = self.variable(step.moves[0].relation)
+                lines += self.statement(end, here, step.moves[0], there)
+            else:
+                lines += self.union([self.step(here, move, there) for move in step.moves])
             if isinstance(step.within, AllNodes):
                 lines.append(self.is_a(there, step.within.type))
             elif isinstance(step.within, AttributeFilter) and isinstance(step.within.source, AllNodes):
                 lines += self.distinct(step.within, there)  # found once and joined, faster than a test of each node
             elif step.within is not None:
                 lines += self.also(step.within, there)
-            here = there
+            here = end
         return lines, here
 
     # -- totals -------------------------------------------------------------------------------------------------------

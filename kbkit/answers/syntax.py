@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
+from typing import Any, TypeAlias
 
 from kbkit.answers.syntax_tree import (
     PRECEDENCE,
@@ -77,10 +78,13 @@ __all__ = [
 ]
 
 _BRANCHES = (
-    *(Nodes, Filter, Path, Combine, Step, Condition, PathFunction, Comparison, Superlative, Not),
+    *(Nodes, Filter, Path, Combine, Step, Edge, Condition, PathFunction, Comparison, Superlative, Not),
     *(Aggregate, ValueColumn, Group, Order),
 )
 """Classes with parts."""
+
+_Change: TypeAlias = Callable[[Expression | Step], Any]
+"""Returns a part of a tree with a change."""
 
 
 def combine(op: str, left: Expression, right: Expression) -> Combine:
@@ -163,17 +167,17 @@ def fill(tree: Expression, values: Mapping[str, Value]) -> Expression:
     if isinstance(tree, Filter):
         tests = tuple(_fill_test(test, values) for test in tree.conditions)
         return Filter(fill(tree.source, values), tests)
-    return _rebuilt(tree, lambda part: fill(part, values))
+    return _rebuilt(tree, _filling(values))
 
 
 def substitute(tree: Expression, sets: Mapping[str, Expression]) -> Expression:
     """Replace each saved set in ``sets`` by an expression."""
     if isinstance(tree, SavedSet):
         return sets.get(tree.name, tree)
-    return _rebuilt(tree, lambda part: substitute(part, sets))
+    return _rebuilt(tree, lambda part: part if isinstance(part, Step) else substitute(part, sets))
 
 
-def _rebuilt(tree: Expression, change: Callable[[Expression], Expression]) -> Expression:
+def _rebuilt(tree: Expression, change: _Change) -> Expression:
     """Return a tree with each direct part changed."""
     match tree:
         case Filter():
@@ -187,18 +191,18 @@ def _rebuilt(tree: Expression, change: Callable[[Expression], Expression]) -> Ex
     return tree
 
 
-def _total_rebuilt(tree: Aggregate, change: Callable[[Expression], Expression]) -> Aggregate:
+def _total_rebuilt(tree: Aggregate, change: _Change) -> Aggregate:
     columns = tuple(replace(c, measure=_measure_rebuilt(c.measure, change)) for c in tree.columns)
     groups = tuple(_group_rebuilt(group, change) for group in tree.groups)
     order = tuple(replace(o, measure=_measure_rebuilt(o.measure, change)) for o in tree.order)
     return replace(tree, source=change(tree.source), columns=columns, groups=groups, order=order)
 
 
-def _group_rebuilt(group: Group, change: Callable[[Expression], Expression]) -> Group:
+def _group_rebuilt(group: Group, change: _Change) -> Group:
     return replace(group, measure=_measure_rebuilt(group.measure, change))
 
 
-def _test_rebuilt(test: Test, change: Callable[[Expression], Expression]) -> Test:
+def _test_rebuilt(test: Test, change: _Change) -> Test:
     match test:
         case Superlative():
             per = None if test.per is None else _group_rebuilt(test.per, change)
@@ -215,18 +219,16 @@ def _test_rebuilt(test: Test, change: Callable[[Expression], Expression]) -> Tes
     return test
 
 
-def _measure_rebuilt(measure: Measure, change: Callable[[Expression], Expression]) -> Measure:
+def _measure_rebuilt(measure: Measure, change: _Change) -> Measure:
     return _path_rebuilt(measure, change) if isinstance(measure, PathFunction) else measure
 
 
-def _path_rebuilt(path: PathFunction, change: Callable[[Expression], Expression]) -> PathFunction:
+def _path_rebuilt(path: PathFunction, change: _Change) -> PathFunction:
     return replace(path, elements=_elements_rebuilt(path.elements, change))
 
 
-def _elements_rebuilt(
-    elements: tuple[Expression | Step, ...], change: Callable[[Expression], Expression]
-) -> tuple[Expression | Step, ...]:
-    return tuple(element if isinstance(element, Step) else change(element) for element in elements)
+def _elements_rebuilt(elements: tuple[Expression | Step, ...], change: _Change) -> tuple[Expression | Step, ...]:
+    return tuple(change(element) for element in elements)
 
 
 def paths_of(tree: Aggregate) -> Iterator[PathFunction]:
@@ -243,6 +245,18 @@ def selector_of(value: Value) -> Name | Key | Slot:
     return Key(text[1:]) if text.startswith("#") else Name(text)
 
 
+def _filling(values: Mapping[str, Value]) -> _Change:
+    """Return the function that fills the slots of a part of a tree."""
+
+    def change(part: Expression | Step) -> Any:
+        if not isinstance(part, Step):
+            return fill(part, values)
+        edges = (replace(e, conditions=tuple(_fill_test(test, values) for test in e.conditions)) for e in part.edges)
+        return replace(part, edges=tuple(edges))
+
+    return change
+
+
 def _fill_test(test: Test, values: Mapping[str, Value]) -> Test:
     def filled(value: Value) -> Value:
         return values.get(value.name, value) if isinstance(value, Slot) else value
@@ -255,4 +269,4 @@ def _fill_test(test: Test, values: Mapping[str, Value]) -> Test:
         test = replace(test, value=filled(test.value))
     if isinstance(test, Superlative) and isinstance(test.number, Slot):
         test = replace(test, number=filled(test.number))  # type: ignore[arg-type]  # checked when it is bound
-    return _test_rebuilt(test, lambda part: fill(part, values))
+    return _test_rebuilt(test, _filling(values))

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from kbkit.answers.written import identifier, in_backticks, quoted
 
-_PLAIN_RELATION = re.compile(r"[^\s\[\]|!^*+`<](?:[^\[\]|*+`\n]*[^\s\[\]|*+`])?")
+_PLAIN_RELATION = re.compile(r"[^\s\[\]{}|!^*+`<](?:[^\[\]{}|*+`\n]*[^\s\[\]{}|*+`])?")
 _PLAIN_KEY = re.compile(r"(?:(?!->|<-)[^\s(){}\[\]<>&|,\"'`#→←@])+")
 
 
@@ -224,18 +224,23 @@ class Filter:
 
 @dataclass(frozen=True)
 class Edge:
-    """A relation in a step; ``inverse`` for ``^``; ``closure`` is empty, ``*`` or ``+``."""
+    """A relation in a step; ``inverse`` for ``^``; ``closure`` is empty, ``*`` or ``+``.
+
+    Of its edges, those that meet all of ``conditions`` on their attributes.
+    """
 
     relation: str
     inverse: bool = False
     closure: str = ""
     at: int = _at()
+    conditions: tuple[Test, ...] = ()
 
     def __str__(self) -> str:
         name = self.relation
         if not _PLAIN_RELATION.fullmatch(name) or "->" in name:
             name = in_backticks(name)
-        return f"{'^' * self.inverse}{name}{self.closure}"
+        tests = f"{{{', '.join(map(str, self.conditions))}}}" if self.conditions else ""
+        return f"{'^' * self.inverse}{name}{self.closure}{tests}"
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from kbkit.answers.algebra import (
@@ -34,6 +34,7 @@ from kbkit.answers.operator_tree import operators
 from kbkit.answers.sparql_measures import SparqlMeasures, indented
 from kbkit.answers.to_sql import wrapped
 from kbkit.answers.total_sparql import TotalSparql
+from kbkit.errors import KbError
 from kbkit.schema import KB_NAMESPACE, STANDARD_PREFIXES, Schema, iri_escape
 from kbkit.stores.ntriples import TABLES_GRAPH, datatype, lexical
 from kbkit.stores.sparql_text import string_literal
@@ -169,7 +170,7 @@ class _Sparql(SparqlMeasures):
             start = self.variable(hop.source.type)
             if not self.is_implied(hop):
                 lines = self.distinct(hop.source, start)
-        lines += self.union([[self.triple(start, move, node)] for move in hop.moves])
+        lines += self.union([self.step(start, move, node) for move in hop.moves])
         if hop.check:
             lines.append(self.is_a(node, hop.type))
         return lines
@@ -220,7 +221,7 @@ class _Sparql(SparqlMeasures):
                     start = self.variable(operator.source.type)
                     if not self.is_implied(operator):
                         lines = self.exists(operator.source, start)
-                steps = self.union([[self.triple(start, move, node)] for move in operator.moves])
+                steps = self.union([self.step(start, move, node) for move in operator.moves])
                 return [*steps, *([self.is_a(node, operator.type)] if operator.check else []), *lines]
             case _:
                 return [self.is_a(node, operator.type), *self.filter(self.condition(operator, node))]
@@ -234,6 +235,23 @@ class _Sparql(SparqlMeasures):
         for group in groups:
             lines += [f"{'UNION ' if lines else ''}{{", *indented(group), "}"]
         return lines
+
+    def step(self, start: str, move: Move, node: str) -> list[str]:
+        """Return the lines of a move: a triple, or the statement of an edge that meets conditions."""
+        if not move.conditions:
+            return [self.triple(start, move, node)]
+        return self.statement(self.variable(move.relation), start, move, node)
+
+    def statement(self, edge: str, start: str, move: Move, node: str) -> list[str]:
+        """Return the lines of a move that bind ``edge`` to the statement of each of its edges."""
+        relation = self.schema.relation(move.relation)
+        if self.schema.rdf_source:
+            message = f"In a KB from RDF, SPARQL has no attributes of edges, such as those of [{move.relation}]"
+            raise KbError(message, "Use the engine walk or sql")
+        head, tail = (start, node) if move.forward else (node, start)
+        ends = f"rdf:subject {head} ; rdf:predicate {self.short(relation.iri)} ; rdf:object {tail}"
+        tests = [line for test in move.conditions for line in self.test(test, edge, self.edge_attribute)]
+        return [f"{edge} {ends} .", *tests]
 
     def triple(self, start: str, move: Move, node: str) -> str:
         relation = self.short(self.schema.relation(move.relation).iri)
@@ -274,11 +292,11 @@ class _Sparql(SparqlMeasures):
         return [self.short(self.schema.node_iri(node.type, node.key)) for node in nodes]
 
     def tests(self, operator: AttributeFilter, node: str) -> list[str]:
-        return [line for test in operator.conditions for line in self.test(test, node)]
+        return [line for test in operator.conditions for line in self.test(test, node, self.attribute)]
 
-    def test(self, test: AttributeCondition, node: str) -> list[str]:
+    def test(self, test: AttributeCondition, node: str, attribute: Callable[[str, str], tuple[str, str]]) -> list[str]:
         element = test.sql_type.removesuffix("[]")
-        triple, value = self.attribute(test.attribute, node)
+        triple, value = attribute(test.attribute, node)
         real = f"{value} = {value}" if element in ("DOUBLE", "FLOAT") else ""  # NaN counts as missing
         if test.op == "missing":
             inside = f"{triple} FILTER({real})" if real else triple
@@ -306,10 +324,18 @@ class _Sparql(SparqlMeasures):
             triple = f"GRAPH {self.short(TABLES_GRAPH)} {{ {triple} }}"
         return triple, value
 
+    def edge_attribute(self, name: str, edge: str) -> tuple[str, str]:
+        """Return a line that binds a new variable to each value of an edge's attribute, and the variable."""
+        value = self.variable(name)
+        return f"{edge} {self.short(self.attribute_iri(name))} {value} .", value
+
+    def attribute_iri(self, name: str) -> str:
+        return f"{self.schema.base}attr/{iri_escape(name)}"
+
     def predicate(self, attribute: str) -> str:
         builtin = {"name": KB_NAMESPACE + "name" if self.schema.rdf_source else STANDARD_PREFIXES["rdfs"] + "label"}
         builtin["key"] = KB_NAMESPACE + "key"
-        return self.short(builtin.get(attribute) or f"{self.schema.base}attr/{iri_escape(attribute)}")
+        return self.short(builtin.get(attribute) or self.attribute_iri(attribute))
 
     def value(self, name: str, sql_type: str) -> str:
         if self.bound is None:

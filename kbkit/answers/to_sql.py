@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kbkit.answers.algebra import (
     AllNodes,
@@ -39,6 +39,7 @@ from kbkit.answers.sql_parts import (
     condition_sql,
     constant_sql,
     identifier,
+    known_sql,
     measure_sql,
     sql_sign,
 )
@@ -75,6 +76,7 @@ class _Sql:
     known: dict[Operator, str] = field(default_factory=dict)
     measured: dict[tuple[Operator, AttributeMeasure | PathMeasure, str], str] = field(default_factory=dict)
     paths: dict[tuple[str, tuple[MeasureStep, ...]], str] = field(default_factory=dict)
+    relations: dict[Move, str] = field(default_factory=dict)
     recursive: bool = False
 
     def start(self) -> str:
@@ -243,7 +245,30 @@ class _Sql:
             lambda count: self.values(root, count),
             lambda path: self.reached(nodes, path),
             lambda node_type: self.table(AllNodes(node_type)),
+            lambda measure: self.edge_values(nodes, measure),
         )
+
+    def edge_values(self, starts: str, measure: PathMeasure) -> tuple[str, str]:
+        """Return a table (start, id) of the nodes from which the last step of a measure is followed, and a table (id,
+        value) of the values of the edges that it follows from each.
+        """
+        *before, step = measure.steps
+        [move] = step.moves
+        near, far = ("head", "tail") if move.forward else ("tail", "head")
+        reached = f"(SELECT id AS start, id FROM {starts})"
+        if before:
+            reached = self.reached(starts, replace(measure, steps=tuple(before)))
+        assert measure.attribute is not None
+        tests = self.edge_tests(move)
+        if step.within is not None:
+            tests.append(f"{far} IN (SELECT id FROM {self.table(step.within)})")
+        column, kind = identifier(measure.attribute.name), measure.attribute.sql_type
+        tests += [known_sql(column, kind)] if not kind.endswith("[]") else []
+        where = f" WHERE {_all(tests)}" if tests else ""
+        edges = f"(SELECT {near} AS id, {column} FROM {identifier(self.schema.relation(move.relation).table)}{where})"
+        if kind.endswith("[]"):
+            return reached, attribute_values(edges, measure.attribute)
+        return reached, edges.replace(f", {column} FROM", f", {column} AS value FROM", 1)
 
     def reached(self, starts: str, path: PathMeasure) -> str:
         """Return the name of a step with the distinct pairs of a node and a node that a path reaches from it."""
@@ -270,7 +295,7 @@ class _Sql:
         parts = []
         for move in step.moves:
             near, far = ("head", "tail") if move.forward else ("tail", "head")
-            table = identifier(self.schema.relation(move.relation).table)
+            table = self.relation(move)
             if move.closure:
                 table = self.pair_closure(move, table, before, start)
                 where = f" WHERE id{within}" if within else ""
@@ -303,9 +328,25 @@ class _Sql:
         parts = [self.move(move, source, hop) for move in hop.moves]
         return "\n  UNION ".join(parts) if len(parts) > 1 else parts[0].replace("SELECT ", "SELECT DISTINCT ", 1)
 
+    def edge_tests(self, move: Move) -> list[str]:
+        """Return the conditions on the edges of a move."""
+        return [condition_sql(c, [self.constant(name, c.sql_type) for name in c.parameters]) for c in move.conditions]
+
+    def relation(self, move: Move) -> str:
+        """Return the name of the table with the edges that a move follows: the relation's, or a step with some."""
+        table = self.schema.relation(move.relation).table
+        if not move.conditions:
+            return identifier(table)
+        chosen = replace(move, forward=True)
+        if chosen not in self.relations:
+            tests = self.edge_tests(move)
+            self.relations[chosen] = name = self.new_name(table)
+            self.steps[name] = f"SELECT head, tail FROM {identifier(table)} WHERE {_all(tests)}"
+        return self.relations[chosen]
+
     def move(self, move: Move, source: str, hop: Hop) -> str:
         relation = self.schema.relation(move.relation)
-        table = identifier(relation.table)
+        table = self.relation(move)
         near, far = ("head", "tail") if move.forward else ("tail", "head")
         within = f"{{}} IN (SELECT id FROM {self.table(AllNodes(hop.type))})"
         if move.closure:

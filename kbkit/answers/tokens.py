@@ -11,8 +11,12 @@ from collections.abc import Iterator
 from kbkit.answers.errors import TOTALS
 from kbkit.stores.sparql_text import Token
 
-_STEP = r"""(?P<step>\[(?:[^\[\]`]|`(?:[^`]|``)*+`)*+\])
-    | (?P<open_step>\[(?:[^\[\]`]|`(?:[^`]|``)*+`)*+(?:`(?:[^`]|``)*+)?\Z)
+_TEST = r"""(?:[^{}"'`]|"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|`(?:[^`]|``)*+`)*+"""
+"""The conditions on the edges of a step, without their braces."""
+_OPEN_TEST = _TEST + r"""(?:"(?:[^"\\]|\\.|\\\Z)*+|'(?:[^'\\]|\\.|\\\Z)*+|`(?:[^`]|``)*+)?\Z"""
+_RELATIONS = rf"(?:[^\[\]`{{]|`(?:[^`]|``)*+`|\{{{_TEST}\}})*+"
+_STEP = rf"""(?P<step>\[{_RELATIONS}\])
+    | (?P<open_step>\[{_RELATIONS}(?:\{{{_OPEN_TEST}|(?:`(?:[^`]|``)*+)?\Z))
     | """
 _COMMON = r"""(?P<comment>(?<!\S)\#[^\n]*+)
     | (?P<string>"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+')
@@ -30,6 +34,22 @@ _COMMON = r"""(?P<comment>(?<!\S)\#[^\n]*+)
     | (?P<symbol>.)"""
 _OUTSIDE = re.compile(_STEP + _COMMON, re.X | re.S)
 _INSIDE = re.compile(_COMMON, re.X | re.S)
+
+
+_BRACES = re.compile(rf"\{{{_TEST}\}}", re.S)
+_UNFINISHED = re.compile(rf"(?P<relation>[^|!^{{}}]*)\{{(?P<tests>{_OPEN_TEST})", re.S)
+
+
+def without_tests(step: str) -> str:
+    """Return the text of a step without the conditions on its edges."""
+    return _BRACES.sub("", step)
+
+
+def open_tests(step: str) -> tuple[str, int] | None:
+    """Return the relation whose conditions an unfinished step ends in, and where they start; None if in none."""
+    blanked = _BRACES.sub(lambda match: " " * len(match[0]), step)
+    match = _UNFINISHED.search(blanked)
+    return (match["relation"], match.start("tests")) if match else None
 
 
 def tokens(text: str) -> Iterator[Token]:

@@ -20,7 +20,8 @@ class TotalSql:
 
     ``counts`` and ``reached`` return the name of a table (id, value) with the number of nodes that a path reaches from
     each, and of a table (start, id) with these nodes. ``attributes`` returns the name of the table with the attributes
-    of all nodes of a type.
+    of all nodes of a type. ``edges`` returns, for a measure of edges, the table (start, id) of the edges that it is of,
+    and the table (id, value) of their values.
     """
 
     table: str
@@ -28,6 +29,7 @@ class TotalSql:
     counts: Callable[[PathMeasure], str]
     reached: Callable[[PathMeasure], str]
     attributes: Callable[[str | None], str]
+    edges: Callable[[PathMeasure], tuple[str, str]]
 
     def select(self, total: Total) -> str:
         """Return the query of a value."""
@@ -58,6 +60,9 @@ class TotalSql:
     def path_values(self, measure: PathMeasure) -> str:
         """Return the query of a function of values along a path: id, value."""
         assert measure.attribute is not None
+        if measure.of_edges:
+            reached, values = self.edges(measure)
+            return path_values(measure, self.nodes, reached, values)
         ends = attribute_values(self.attributes(measure.end), measure.attribute)
         return path_values(measure, self.nodes, self.reached(measure), ends)
 

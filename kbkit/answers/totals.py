@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 from kbkit.answers.algebra import PathMeasure, Plan, Total
 from kbkit.answers.bind import Bindings
 from kbkit.answers.columns import TotalColumn, columns
+from kbkit.answers.edge_values import value_attribute
 from kbkit.answers.evaluate import SingleEvaluator
 from kbkit.answers.pairs import ids_of
 from kbkit.answers.session import Session
+from kbkit.answers.sql_parts import attribute_values
 from kbkit.answers.total_sql import TotalSql
 from kbkit.stores.adjacency import Ids
 
@@ -33,7 +35,12 @@ def value_frame(plan: Plan, session: Session, bound: Bindings, ids: Ids) -> pl.D
         pairs = evaluator.reached(path, ids)
         return _added(frames, "kbkit_reached", pl.DataFrame({"start": ids[pairs >> 32], "id": ids_of(pairs)}))
 
-    sql = TotalSql(session.table(plan.type), "kbkit_nodes", counts, reached, session.table).select(plan.total)
+    def edges(path: PathMeasure) -> tuple[str, str]:
+        pairs, values = evaluator.edge_values(path, ids)
+        followed = _added(frames, "kbkit_followed", pl.DataFrame({"start": ids[pairs >> 32], "id": ids_of(pairs)}))
+        return followed, attribute_values(_added(frames, "kbkit_values", values), value_attribute(path))
+
+    sql = TotalSql(session.table(plan.type), "kbkit_nodes", counts, reached, session.table, edges).select(plan.total)
     return read_total(session, plan.total, sql, frames)
 
 

@@ -36,6 +36,7 @@ from kbkit.answers.syntax import (
     Slot,
     Step,
     Superlative,
+    Test,
     ValueColumn,
 )
 
@@ -150,10 +151,12 @@ class _Builder(lark.Transformer[lark.Token, Any]):
     def step(self, parts: list[Any]) -> Step:
         return Step(tuple(parts[2:]), parts[1] is not None, parts[0].start_pos)
 
-    def edge(self, parts: list[lark.Token | None]) -> Edge:
-        inverse, name, closure = parts
-        assert name is not None
-        return Edge(_plain(name), inverse is not None, str(closure or ""), name.start_pos or 0)
+    def edge(self, parts: list[Any]) -> Edge:
+        inverse, name, before, tests, after = parts
+        return Edge(_plain(name), inverse is not None, str(before or after or ""), name.start_pos or 0, tests or ())
+
+    def edge_tests(self, parts: list[Test]) -> tuple[Test, ...]:
+        return tuple(parts)
 
     def compare(self, parts: list[Any]) -> Condition:
         attribute, op, *values = parts

@@ -17,6 +17,7 @@ from kbkit.answers.algebra import (
     ValueOf,
 )
 from kbkit.answers.counting import Counts
+from kbkit.answers.edge_values import value_attribute
 from kbkit.answers.pairs import Pairs, ids_of
 from kbkit.answers.session import Session
 from kbkit.answers.sql_parts import attribute_values, item_sql, known_sql, measure_sql, path_values, sql_sign
@@ -40,13 +41,15 @@ def as_numbers(constants: Constants) -> Any:
 class MeasuredNodes(NamedTuple):
     """Nodes of rows with what a measure has for them along its path: a number of nodes, or the nodes reached.
 
-    ``reached`` are pairs (position of a node, id).
+    ``reached`` are pairs (position of a node, id); for a measure of edges (position, number of an edge), and
+    ``edge_values`` has the values of the edges: id, value.
     """
 
     rows: NDArray[np.int64]
     ids: Ids
     counts: Counts | None = None
     reached: Pairs | None = None
+    edge_values: pl.DataFrame | None = None
 
     def frames(self, name: str) -> dict[str, pl.DataFrame]:
         """Return the nodes with their position as a frame of this name, and the nodes reached as another."""
@@ -56,6 +59,8 @@ class MeasuredNodes(NamedTuple):
         frames = {name: pl.DataFrame(columns | ({} if self.counts is None else {"kb count": self.counts}))}
         if self.reached is not None:
             frames[f"{name}_reached"] = pl.DataFrame({"start": self.reached >> 32, "id": ids_of(self.reached)})
+        if self.edge_values is not None:
+            frames[f"{name}_edges"] = self.edge_values
         return frames
 
 
@@ -181,7 +186,10 @@ def _values(
     if isinstance(measure, PathMeasure):
         if measure.attribute is None:
             return f'SELECT "kb position" AS position, "kb row" AS row, "kb count" AS value FROM {frame}'
-        ends = attribute_values(session.table(measure.end), measure.attribute)
+        if measure.of_edges:
+            ends = attribute_values(f"{frame}_edges", value_attribute(measure))
+        else:
+            ends = attribute_values(session.table(measure.end), measure.attribute)
         starts = f'(SELECT "kb position" AS id FROM {frame})'
         values = path_values(measure, starts, f"{frame}_reached", ends, nodes)
         return (

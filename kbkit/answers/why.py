@@ -22,6 +22,7 @@ from kbkit.answers.algebra import (
     Lookup,
     Measure,
     MeasureFilter,
+    Move,
     Operator,
     PathMeasure,
     Plan,
@@ -31,6 +32,7 @@ from kbkit.answers.algebra import (
     ValueOf,
 )
 from kbkit.answers.bind import Bindings, Constant
+from kbkit.answers.edge_facts import EdgeFact, edge_facts
 from kbkit.answers.evaluate import SingleEvaluator
 from kbkit.answers.prover import Evidence, Note, Prover
 from kbkit.answers.session import Session
@@ -77,9 +79,15 @@ def explain(plan: Plan, session: Session, bound: Bindings, nodes: Sequence[int])
     involved = {n for proof in proofs for n in _nodes(proof)} | set(nodes)
     names = {node: row.name for node, row in session.stores.nodes.rows(sorted(involved)).items()}
     triples = _triples([row for proof in proofs for row in proof.rows], names)  # one frame: slices of it cost less
+    of_edges = {id(proof): edge_facts(session, bound, proof.triples) for proof in proofs}
     starts = [0, *itertools.accumulate(len(proof.rows) for proof in proofs)]
     return [
-        Why(node, names[node], triples.slice(start, len(proof.rows)), *_worded(node, proof, names, facts))
+        Why(
+            node,
+            names[node],
+            triples.slice(start, len(proof.rows)),
+            *_worded(node, proof, names, facts, of_edges[id(proof)]),
+        )
         for node, proof, start in zip(nodes, proofs, starts, strict=False)
     ]
 
@@ -100,12 +108,13 @@ def _nodes(proof: Evidence) -> set[int]:
 
 
 def _worded(
-    node: int, proof: Evidence, names: Mapping[int, str], facts: _Facts
+    node: int, proof: Evidence, names: Mapping[int, str], facts: _Facts, of_edges: Sequence[EdgeFact]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the facts of a proof and the sets without a node; nodes other than ``node`` are named."""
     noted = [(n, note) for note in proof.notes for n in note.nodes.tolist()]
     said = dict.fromkeys((n, note.absent, text) for n, note in noted for text in facts.of(note, n))
-    present = tuple(text if n == node else f"{names[n]}: {text}" for n, absent, text in said if not absent)
+    values = [*((f.head, f.text(names)) for f in of_edges), *((n, text) for n, absent, text in said if not absent)]
+    present = tuple(text if n == node else f"{names[n]}: {text}" for n, text in values)
     missing = tuple(text if n == node else f"{text}: {names[n]}" for n, absent, text in said if absent)
     return present, missing
 
@@ -174,7 +183,8 @@ class _Facts:
         values = [_cell(value) for value in found["text" if is_date else "value"]]  # Python has no dates before Christ
         if measure.is_number_of_nodes:
             return [(value, "") for value in values]
-        return [(value, f" from {_nodes_text(number)}") for value, number in zip(values, found["nodes"], strict=True)]
+        things = "edge" if measure.of_edges else "node"
+        return [(value, f" from {_nodes_text(n, things)}") for value, n in zip(values, found["nodes"], strict=True)]
 
     def _ranked(self, operator: Extreme, nodes: Ids) -> list[list[str]]:
         """Return the values of nodes that are the first of all, or of a group, or among them."""
@@ -214,8 +224,8 @@ class _Facts:
         return [[text + other] for text in mine]
 
 
-def _nodes_text(number: int) -> str:
-    return f"{number:,} node{'s' if number != 1 else ''}"
+def _nodes_text(number: int, thing: str = "node") -> str:
+    return f"{number:,} {thing}{'s' if number != 1 else ''}"
 
 
 def _cell(value: object) -> str:
@@ -253,7 +263,7 @@ def describe(operator: Operator, bound: Bindings) -> str:
             test = f"{_measure(operator.measure)} {operator.op} {other.text}"
             return f"{_nested(operator.source, bound)}{{{test}}}"
         case Hop():
-            edges = "|".join(str(Edge(m.relation, not m.forward, m.closure)) for m in operator.moves)
+            edges = "|".join(_describe_move(move, bound) for move in operator.moves)
             return f"{_nested(operator.source, bound)} -> [{edges}] -> {_type(operator.type)}"
         case Difference():
             return f"{_nested(operator.left, bound)} - {_nested(operator.right, bound)}"
@@ -284,6 +294,11 @@ def group_text(group: GroupKey) -> str:
     if isinstance(group, AttributeMeasure):
         return identifier(group.name)
     return group.text if isinstance(group, ReachedAttribute) else group.text.removeprefix("count(").removesuffix(")")
+
+
+def _describe_move(move: Move, bound: Bindings) -> str:
+    tests = ", ".join(_describe_condition(test, bound) for test in move.conditions)
+    return f"{Edge(move.relation, not move.forward, move.closure)}{f'{{{tests}}}' if tests else ''}"
 
 
 def _describe_condition(test: AttributeCondition, bound: Bindings) -> str:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from kbkit.answers.algebra import (
     AllNodes,
+    AttributeCondition,
     Difference,
     Extreme,
     Hop,
@@ -18,14 +19,14 @@ from kbkit.answers.algebra import (
     Plan,
     Union,
 )
-from kbkit.answers.measure_wording import measure_clause
+from kbkit.answers.measure_wording import condition_phrase, measure_clause
 from kbkit.answers.operator_tree import operators
 from kbkit.answers.syntax import Name, Slot
 from kbkit.english.noun_phrases import Clause, NounPhrase, either
 from kbkit.english.relations import Link
 from kbkit.english.types import THING, type_noun
 from kbkit.english.verbs import GRADES
-from kbkit.english.words import with_article
+from kbkit.english.words import listed, with_article
 from kbkit.schema import Schema
 
 
@@ -129,6 +130,8 @@ class _Words:
     def _clause(self, hop: Hop, *, is_negated: bool) -> tuple[Clause, bool] | None:
         """Return the clause of a step and whether it contains another noun phrase with clauses."""
         is_named, is_nested = isinstance(hop.source, Lookup), False
+        if any(move.conditions for move in hop.moves):
+            return self._conditioned(hop, is_negated=is_negated)
         things: list[str] = []
         several: list[str] = []
         if isinstance(hop.source, Lookup):
@@ -158,6 +161,30 @@ class _Words:
         if len(links) == 1 and several:
             clause = _in_other_words(clause, links[0], things, several)
         return clause, is_nested
+
+    def _conditioned(self, hop: Hop, *, is_negated: bool) -> tuple[Clause, bool] | None:
+        """Return the clause of a step with conditions on its edges: *that were ordered by Zoe with quantity 2*.
+
+        Only for a named start, because such words would otherwise belong to the last thing before them.
+        """
+        if len(hop.moves) > 1 or is_negated or not isinstance(hop.source, Lookup):
+            return None
+        bare = replace(hop.moves[0], conditions=())
+        worded = self._clause(replace(hop, moves=(bare,)), is_negated=False)
+        held = [condition_phrase(test, self._value(test)) for test in hop.moves[0].conditions]
+        if worded is None or worded[0].before or worded[0].is_after or not all(held):
+            return None
+        clause, end = worded[0], f" with {listed(held)}"
+        reduced = f"{clause.reduced}{end}" if clause.reduced else ""
+        return replace(
+            clause, singular=clause.singular + end, plural=clause.plural + end, reduced=reduced, others=()
+        ), False
+
+    def _value(self, test: AttributeCondition) -> str:
+        """Return the only value of a condition, or its slot, in words; "" for several or none."""
+        sources = [self._sources[name] for name in test.parameters]
+        source = sources[0] if len(sources) == 1 else ""
+        return f"<{source.name}>" if isinstance(source, Slot) else str(source)
 
     def _same(self, hop: Hop) -> str:
         """Return *the same country as <mountain>* for a step that leads back along the step before it, else ""."""

@@ -17,6 +17,8 @@ from kbkit.errors import KbError
 from kbkit.questions.candidates import frames
 from kbkit.questions.chain_reading import ChainReading
 from kbkit.questions.clause_reading import ClauseReader, ClauseReading, keeps_most
+from kbkit.questions.edge_reading import EdgeReading, edge_reading, means_more
+from kbkit.questions.edge_words import EdgeAttributes
 from kbkit.questions.elements import Elements
 from kbkit.questions.lexicon import Floats
 from kbkit.questions.meanings import NO_ATTRIBUTE, SEVERAL_DATES
@@ -165,6 +167,7 @@ class QuestionReader:
         self.elements = Elements(stores)
         self._by_clauses = ClauseReader(self.elements)
         self._spelling = Spelling.of(stores)
+        self._edges = EdgeAttributes(stores)
         self.use(Taught.of(stores).learned)
 
     @staticmethod
@@ -187,6 +190,27 @@ class QuestionReader:
     def _read(self, text: str) -> Read:
         """Return the readings of a question; raise :class:`KbError` if it is empty."""
         text = _INTRODUCTION.sub("", text)
+        read = self._read_nodes(text)
+        return self._with_edges(text, read)
+
+    def _with_edges(self, text: str, read: Read) -> Read:
+        """Return the reading of a question with words about the edges of a step, if there are such, else ``read``."""
+        found: dict[str, EdgeReading] = {}
+        for said in self._edges.of(text):
+            if read.is_sure and read.best and not (read.best.tree and means_more(self.elements, read.best.tree, said)):
+                continue
+            rest = self._read_nodes(said.rest) if said.rest.strip() else read
+            if rest.best is None or not rest.is_sure:
+                continue
+            reading = edge_reading(self.elements, rest.best, rest.by_clauses, said, rest.confidence)
+            if reading is not None and reading.is_trusted:
+                found.setdefault(reading.expression, reading)
+        if len(found) != 1:  # of several, none is certain
+            return read
+        return Read(read.question, read.mentions, list, next(iter(found.values())))
+
+    def _read_nodes(self, text: str) -> Read:
+        """Return the readings of a question, about nodes and their attributes only."""
         question = Question.of(text)
         if not text.strip():
             raise KbError("Empty question", "Enter at least one word")

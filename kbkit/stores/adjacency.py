@@ -352,18 +352,27 @@ def _group_sql(group: range) -> str:
 
 def _write_block(source: Ids, target: Ids, heads: GrowingArray, offsets: GrowingArray, targets: GrowingArray) -> Any:
     """Append a block of sorted distinct pairs, and return its index record."""
+    first, heads_of_rows, row_offsets = _rows(source)
+    at_heads = 0 if heads_of_rows is None else heads.append(heads_of_rows)
+    dense, rows = heads_of_rows is None, len(row_offsets) - 1
+    at_offsets = offsets.append(row_offsets)
+    at_targets = targets.append(target) if len(target) else 0
+    return np.array((first, rows, dense, at_heads, at_offsets, at_targets, len(target)), _BLOCK)
+
+
+def _rows(source: Ids) -> tuple[int, Ids | None, NDArray[np.int64]]:
+    """Return the first node, the heads (None for a dense block) and the offsets of sorted pairs, by their sources."""
     if not len(source):
-        at_offsets = offsets.append(np.zeros(1, np.int64))
-        return np.array((0, 0, True, 0, at_offsets, 0, 0), _BLOCK)
+        return 0, None, np.zeros(1, np.int64)
     starts = np.flatnonzero(np.diff(source, prepend=-1))
     first, span = int(source[0]), int(source[-1]) - int(source[0]) + 1
-    dense = 8 * span <= 12 * len(starts)
-    rows, at_heads = len(starts), 0
-    if dense:
-        rows = span
-        counts = np.bincount(source - first, minlength=span)
-    else:
-        counts = np.diff(starts, append=len(source))
-        at_heads = heads.append(source[starts])
-    at_offsets = offsets.append(np.concatenate(([0], np.cumsum(counts))))
-    return np.array((first, rows, dense, at_heads, at_offsets, targets.append(target), len(target)), _BLOCK)
+    if 8 * span <= 12 * len(starts):
+        return first, None, np.concatenate(([0], np.cumsum(np.bincount(source - first, minlength=span))))
+    return first, source[starts], np.append(starts, len(source))
+
+
+def csr_of(source: Ids, target: Ids, nodes: int) -> Csr:
+    """Return the arrays of pairs of nodes, in memory; pairs may be repeated and in any order."""
+    source, target = distinct_pairs(source, target)
+    first, heads, offsets = _rows(source)
+    return Csr(first, heads, offsets, target, nodes)

@@ -48,8 +48,8 @@ class Deriver:
     def step(self, edge: syntax.Edge, way: str, source: frozenset[Ref], wanted: frozenset[Ref]) -> set[Ref]:
         """Add the triples of one relation; return the nodes of the source that they start from."""
         relation = self.oracle.name_of(edge.relation, self.graph.relations)
-        own = [t for t in self.graph.edges if t[1] == relation]
-        ends = {t: (t[0], t[2]) if way == "forward" else (t[2], t[0]) for t in own}
+        pairs = self.oracle.pairs(edge, way)
+        ends = {(a, relation, b) if way == "forward" else (b, relation, a): (a, b) for a, b in pairs}
         reach, reaching = set(source), set(wanted)
         while edge.closure:
             more = {b for a, b in ends.values() if a in reach} - reach

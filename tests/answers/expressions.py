@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import random
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from tests.answers import oracle
@@ -27,6 +28,8 @@ class Writer:
         self.slots: dict[str, Any] = {}
         self.reached: str | None = None
         """The type at the end of the last path."""
+        self.followed: dict[str, str] = {}
+        """The attributes of the edges of its last step."""
         self.types = sorted(graph.types)
         self.relations = sorted(graph.relations)
         self.oracle = oracle.Oracle(graph, {})
@@ -122,7 +125,10 @@ class Writer:
                 a: k for a, k in self.graph.kinds.items() if any(n.attributes.get(a) is not None for n in members)
             }
         attribute = self.rng.choice(list(kinds))
-        plain = kinds[attribute].removesuffix("[]")
+        present = [v for n in members for v in oracle.present(n, attribute)]
+        return self.condition(attribute, kinds[attribute].removesuffix("[]"), present)
+
+    def condition(self, attribute: str, plain: str, present: list[Any]) -> str:
         op = self.rng.choice(
             ["=", "!=", "<", "<=", ">", ">=", "in", "not in", "missing", "not missing", "contains", "not contains"]
         )
@@ -132,7 +138,7 @@ class Writer:
         if op.endswith("contains"):
             word = self.rng.choice(["", "a", "O", "I", ".", "\\", "x y", "Ü", "К", "%", "🤧", "'", "\n"])
             return f"{name} {op} {quoted(word)}" if plain == "VARCHAR" or self.wrong else f"not missing({name})"
-        choices = [v for n in members for v in oracle.present(n, attribute)] + VALUES[plain]
+        choices = present + VALUES[plain]
         values = [self.constant(self.rng.choice(choices)) for _ in range(self.rng.randint(1, 3))]
         return f"{name} in [{', '.join(values)}]" if op.endswith("in") else f"{name} {op} {values[0]}"
 
@@ -217,6 +223,12 @@ class Writer:
         count = self.count(wanted)
         if count is None or self.one_in(3):
             return count and (count, "BIGINT")
+        edges = {a: k for a, k in self.followed.items() if a not in self.attributes(self.reached)}
+        if edges and self.one_in(2):
+            attribute = self.rng.choice(sorted(edges))
+            op = self.rng.choice(["count", "min", "max", *(["sum"] * (edges[attribute] == "BIGINT"))])
+            text = f"{op}({count.removeprefix('count(').removesuffix(')')}, {tick(attribute)})"
+            return text, "BIGINT" if op == "count" else edges[attribute].removesuffix("[]")
         attribute = self.rng.choice(self.attributes(self.reached))
         kind = self.plain_kind(attribute)
         values = [v for n in self.graph.nodes.values() for v in oracle.present(n, attribute)]
@@ -251,6 +263,7 @@ class Writer:
 
     def count(self, wanted: str | None) -> str | None:
         """A count of what one step or several reach from nodes of a type; None where no relation leads from them."""
+        followed: dict[str, str] = {}
         text, here, arrow = "", wanted, self.rng.choice(["->", "<-"])
         for _ in range(self.rng.choice([1, 1, 1, 2, 3])):
             options = [
@@ -263,9 +276,11 @@ class Writer:
                 break
             relation, there = self.rng.choice(options)
             ends = (here, there) if arrow == "->" else (there, here)
-            text += f" {arrow} [{self.edge(relation, *ends)}] {arrow} {self.end(there, 1)}"
+            edge = self.edge(relation, *ends)
+            text += f" {arrow} [{edge}] {arrow} {self.end(there, 1)}"
+            followed = {} if edge.endswith(("*", "+")) else dict(self.graph.edge_kinds.get(relation, {}))
             here = there
-        self.reached = here
+        self.reached, self.followed = here, followed
         return f"count({text})" if text else None
 
     def constant(self, value: Any) -> str:
@@ -325,7 +340,20 @@ class Writer:
         repeats = any(h == t and r == relation for h, r, t in self.graph.signatures)
         closure = self.rng.choice(["*", "+"]) if (repeats or self.wrong) and self.one_in(3) else ""
         plain = all(c in PLAIN or c in " '/" for c in relation)
-        return f"{'^' * inverse}{relation if plain else tick(relation)}{closure}"
+        known = self.graph.edge_kinds.get(relation, {})
+        tests = [self.edge_test(relation, known) for _ in range(self.rng.choice([1, 1, 2]))] if known else []
+        if (closure and not self.wrong) or not self.one_in(2):
+            tests = []
+        braces = f"{{{', '.join(tests)}}}" if tests else ""
+        return f"{'^' * inverse}{relation if plain else tick(relation)}{closure}{braces}"
+
+    def edge_test(self, relation: str, known: Mapping[str, str]) -> str:
+        rows = [
+            row for (_, r, _), several in sorted(self.graph.rows.items(), key=str) if r == relation for row in several
+        ]
+        attribute = self.rng.choice(list(known))
+        present = [v for row in rows for v in oracle.values(row.get(attribute))]
+        return self.condition(attribute, known[attribute].removesuffix("[]"), present)
 
 
 def quoted(text: str) -> str:

@@ -11,6 +11,7 @@ import tempfile
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -224,7 +225,29 @@ def draw(rng: random.Random) -> oracle.Graph:
                 edges.add((rng.choice(by_type[head]), relation, rng.choice(by_type[tail])))
         if rng.random() < 0.2:
             symmetric.add(relation)
-    return oracle.graph(nodes.values(), sorted(edges), kinds, symmetric)
+    rows, edge_kinds = attributes_of_edges(rng, sorted(edges))
+    return oracle.graph(nodes.values(), sorted(edges), kinds, symmetric, rows, edge_kinds)
+
+
+def attributes_of_edges(
+    rng: random.Random, edges: list[oracle.Triple]
+) -> tuple[dict[oracle.Triple, tuple[dict[str, object], ...]], dict[str, dict[str, str]]]:
+    """Attributes of the edges of some relations, of which some are parallel, and their DuckDB types by relation."""
+    kinds = {rng.choice(names): kind for kind, names in KINDS.items() if rng.random() < 0.5}
+    rows: dict[oracle.Triple, tuple[dict[str, object], ...]] = {}
+    with_some = {relation for _, relation, _ in edges if rng.random() < 0.6}
+    for edge in edges:
+        if edge[1] in with_some and kinds:
+            mine = [
+                {name: value(rng, kind) for name, kind in kinds.items() if rng.random() < 0.7}
+                for _ in range(rng.choice([1, 1, 2]))
+            ]
+            rows[edge] = tuple(mine)
+    edge_kinds: dict[str, dict[str, str]] = {}
+    for (_, relation, _), several in rows.items():
+        present = {name: kinds[name] for row in several for name in row}
+        edge_kinds.setdefault(relation, {}).update(present)
+    return rows, {relation: mine for relation, mine in edge_kinds.items() if mine}
 
 
 def value(rng: random.Random, kind: str) -> object:
@@ -249,13 +272,20 @@ def build(made: oracle.Graph, name: str) -> Case:
         }
     )
     for attribute, kind in made.kinds.items():
-        plain = POLARS[kind.removesuffix("[]")]
-        dtype = pl.List(plain) if kind.endswith("[]") else plain
-        frame = frame.with_columns(pl.Series(attribute, [n.attributes.get(attribute) for n in nodes], dtype=dtype))
+        cells = [n.attributes.get(attribute) for n in nodes]
+        frame = frame.with_columns(pl.Series(attribute, cells, dtype=polars_type(kind)))
     frame.write_parquet(home / "n.parquet")
-    rows = [(*head, relation, *tail) for head, relation, tail in sorted(made.edges)]
+    rows = [
+        ((*head, relation, *tail), row)
+        for head, relation, tail in sorted(made.edges)
+        for row in made.rows.get((head, relation, tail), ({},))
+    ]
     columns = dict.fromkeys(["head_type", "head", "relation", "tail_type", "tail"], pl.String)
-    pl.DataFrame(rows, schema=columns, orient="row").write_parquet(home / "e.parquet")
+    edges = pl.DataFrame([ends for ends, _ in rows], schema=columns, orient="row")
+    for attribute, kind in {name: kind for kinds in made.edge_kinds.values() for name, kind in kinds.items()}.items():
+        cells = [row.get(attribute) for _, row in rows]
+        edges = edges.with_columns(pl.Series(attribute, cells, dtype=polars_type(kind)))
+    edges.write_parquet(home / "e.parquet")
     pl.DataFrame({"key": [], "text": []}, schema={"key": pl.String, "text": pl.String}).write_parquet(
         home / "t.parquet"
     )
@@ -269,3 +299,9 @@ def build(made: oracle.Graph, name: str) -> Case:
     atexit.register(kb.close)
     refs = tuple(kb.sql("SELECT type::VARCHAR, key FROM nodes ORDER BY id").iter_rows())
     return Case(replace(made, order={ref: number for number, ref in enumerate(refs)}), kb, refs)
+
+
+def polars_type(kind: str) -> Any:
+    """The Polars type of a DuckDB type."""
+    plain = POLARS[kind.removesuffix("[]")]
+    return pl.List(plain) if kind.endswith("[]") else plain

@@ -12,7 +12,7 @@ import itertools
 import math
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -73,6 +73,10 @@ class Graph:
     signatures: frozenset[tuple[str, str, str]] = frozenset()
     order: Mapping[Ref, int] = field(default_factory=dict)
     """The position of each node in the KB: tables are in this order."""
+    rows: Mapping[Triple, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
+    """The attributes of the parallel edges of each triple, of relations with attributes."""
+    edge_kinds: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """DuckDB types of the attributes of edges, by relation and name."""
 
     @property
     def types(self) -> set[str]:
@@ -88,13 +92,21 @@ def graph(
     edges: Iterable[Triple],
     kinds: Mapping[str, str] | None = None,
     symmetric: Iterable[str] = (),
+    rows: Mapping[Triple, tuple[Mapping[str, Any], ...]] | None = None,
+    edge_kinds: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Graph:
-    """A graph; mirrors the edges of symmetric relations."""
+    """A graph; mirrors the edges of symmetric relations, with their attributes (``rows``)."""
     mirrored = frozenset(symmetric)
     both = {e for h, r, t in edges for e in ([(h, r, t), (t, r, h)] if r in mirrored else [(h, r, t)])}
     known = {n.ref: n for n in nodes}
     signatures = frozenset((h[0], r, t[0]) for h, r, t in both)
-    return Graph(known, frozenset(both), dict(kinds or {}), mirrored, {}, signatures)
+    mine = dict(rows or {})
+    for (h, r, t), several in list(mine.items()):
+        if r in mirrored and h != t:
+            mine[t, r, h] = (*mine.get((t, r, h), ()), *several)
+    for triple, several in mine.items():  # equal edges are one
+        mine[triple] = tuple({str(sorted(row.items())): row for row in several}.values())
+    return Graph(known, frozenset(both), dict(kinds or {}), mirrored, {}, signatures, {}, mine, dict(edge_kinds or {}))
 
 
 def only(whole: Graph, edges: Iterable[Triple]) -> Graph:
@@ -253,8 +265,7 @@ class Oracle:
 
     def reach(self, start: frozenset[Ref], edge: syntax.Edge, way: str) -> set[Ref]:
         """What a relation leads to from any node of ``start``."""
-        relation = self.name_of(edge.relation, self.graph.relations)
-        pairs = [(h, t) if way == "forward" else (t, h) for h, r, t in self.graph.edges if r == relation]
+        pairs = self.pairs(edge, way)
         reached: set[Ref] = set(start) if edge.closure == "*" else set()
         border = set(start)
         while border:
@@ -263,6 +274,29 @@ class Oracle:
             if not edge.closure:
                 break
         return reached
+
+    def pairs(self, edge: syntax.Edge, way: str) -> list[tuple[Ref, Ref]]:
+        """The ends of the edges of a relation that meet the conditions."""
+        return list(dict.fromkeys((near, far) for near, far, _ in self.followed_edges(edge, way)))
+
+    def followed_edges(self, edge: syntax.Edge, way: str) -> list[tuple[Ref, Ref, Mapping[str, Any]]]:
+        """The edges of a relation, parallel ones too, that meet all conditions: their ends and attributes."""
+        relation = self.name_of(edge.relation, self.graph.relations)
+        known = self.graph.edge_kinds.get(relation, {})
+        if edge.conditions and edge.closure:
+            raise RefusedError("repeated, with conditions")
+        tests = []
+        for condition in edge.conditions:
+            if not isinstance(condition, syntax.Condition):
+                raise RefusedError("no condition on an attribute")
+            name = self.name_of(condition.attribute, known)
+            tests.append((name, self.passing(name, known[name], condition)))
+        return [
+            ((h, t) if way == "forward" else (t, h)) + (row,)
+            for h, r, t in self.graph.edges
+            for row in (self.graph.rows.get((h, r, t), ({},)) if r == relation else ())
+            if all(passes(values(row.get(name))) for name, passes in tests)
+        ]
 
     def direction(self, relation: str, source: str | None, target: str | None) -> str:
         if self.fits(relation, source, target):
@@ -323,17 +357,44 @@ class Oracle:
         if measure.attribute is None:
             return "", ""
         self.reached(None, wanted, measure)
-        name, kind = self.attribute(self.set(measure.elements[-1]).type, measure.attribute)  # type: ignore[arg-type]
+        if (of_edges := self.measured_edges(None, wanted, measure)) is not None:
+            name, kind, _ = of_edges
+        else:
+            name, kind = self.attribute(self.set(measure.elements[-1]).type, measure.attribute)  # type: ignore[arg-type]
         if measure.op in ("sum", "avg") and kind not in ("BIGINT", "DOUBLE"):
             raise RefusedError(f"{kind} is no number")
         return name, kind.removesuffix("[]")
+
+    def measured_edges(
+        self, ref: Ref | None, wanted: str | None, measure: syntax.PathFunction
+    ) -> tuple[str, str, list[Any]] | None:
+        """The attribute of the edges of the last step and their values, if the nodes at its end have no such one."""
+        *_, (here, edges, ways, there) = self.followed(ref, wanted, measure)
+        try:
+            self.attribute(there.type, str(measure.attribute))
+            return None
+        except RefusedError:
+            pass
+        relation = self.name_of(edges[0].relation, self.graph.relations)
+        known = self.graph.edge_kinds.get(relation, {})
+        if len({*edges}) > 1 or edges[0].closure or measure.attribute not in known:
+            return None
+        found = [
+            item
+            for near, far, row in self.followed_edges(edges[0], ways[0])
+            if near in here.nodes and far in there.nodes
+            for item in set(values(row.get(measure.attribute)))
+        ]
+        return measure.attribute, known[measure.attribute], found
 
     def along(self, ref: Ref, wanted: str | None, measure: syntax.PathFunction, name: str, kind: str) -> list[Any]:
         """The value of a function of a path from a node; none where no node at its end has a value."""
         ends = self.reached(ref, wanted, measure)
         if not name:
             return [len(ends)]
+        of_edges = self.measured_edges(ref, wanted, measure)
         items = [item for end in ends for item in set(present(self.graph.nodes[end], name))]
+        items = items if of_edges is None else of_edges[2]
         if measure.op == "count":
             return [len(set(items))]
         return [self.result(measure.op, items, kind)] if items else []
@@ -387,8 +448,10 @@ class Oracle:
         """How many nodes the path of a count reaches from a node."""
         return len(self.reached(start, wanted, count))
 
-    def reached(self, start: Ref | None, wanted: str | None, count: syntax.PathFunction) -> frozenset[Ref]:
-        """The nodes that a path reaches from a node, step by step."""
+    def followed(
+        self, start: Ref | None, wanted: str | None, count: syntax.PathFunction
+    ) -> Iterator[tuple[Typed, tuple[syntax.Edge, ...], list[str], Typed]]:
+        """For each step of a path from a node: the nodes before it, its edges with their ways, the nodes at its end."""
         elements: list[Any] = [syntax.Nodes(wanted), *count.elements]
         for i in range(1, len(elements) - 1):
             if self.is_bare_relation(elements, i):
@@ -401,14 +464,19 @@ class Oracle:
                 continue
             there = self.set(element)
             ends = (here.type, there.type) if count.arrows[0] == "->" else (there.type, here.type)
-            reached: set[Ref] = set()
-            for edge in self.edges_of(step, *ends):
-                way = self.way(edge, *ends)
-                if count.arrows[0] == "<-":
-                    way = "backward" if way == "forward" else "forward"
-                reached |= self.reach(here.nodes, edge, way)
+            edges = self.edges_of(step, *ends)
+            ways = [self.way(edge, *ends) for edge in edges]
+            if count.arrows[0] == "<-":
+                ways = ["backward" if way == "forward" else "forward" for way in ways]
+            yield here, edges, ways, there
+            reached = {n for edge, way in zip(edges, ways, strict=True) for n in self.reach(here.nodes, edge, way)}
             here, step = Typed(there.type, there.nodes & reached), None
-        return here.nodes
+
+    def reached(self, start: Ref | None, wanted: str | None, count: syntax.PathFunction) -> frozenset[Ref]:
+        """The nodes that a path reaches from a node."""
+        *_, (here, edges, ways, there) = self.followed(start, wanted, count)
+        reached = {n for edge, way in zip(edges, ways, strict=True) for n in self.reach(here.nodes, edge, way)}
+        return there.nodes & reached
 
     def value(self, tree: syntax.Aggregate) -> Any:
         """The value of a function of a whole set."""
@@ -587,22 +655,25 @@ class Oracle:
 
     def test(self, wanted: str | None, condition: syntax.Condition) -> Callable[[Node], bool]:
         name, kind = self.attribute(wanted, condition.attribute)
-        kind = kind.removesuffix("[]")
+        passes = self.passing(name, kind, condition)
+        return lambda node: passes(present(node, name))
+
+    def passing(self, name: str, whole_kind: str, condition: syntax.Condition) -> Callable[[list[Any]], bool]:
+        """Whether the values of an attribute meet a condition."""
+        kind = whole_kind.removesuffix("[]")
         if condition.op == "contains" and kind != "VARCHAR":
             raise RefusedError(f"{name} is no text")
         if condition.op == "missing":
-            return lambda node: bool(present(node, name)) == condition.negated
+            return lambda items: bool(items) == condition.negated
         is_date = kind in ("DATE", "TIMESTAMP")
         if is_date and any(starts_of(v, kind) for v in condition.values):
-            if self.attribute(wanted, condition.attribute)[1].endswith("[]"):
+            if whole_kind.endswith("[]"):
                 raise RefusedError("several dates")
-            spans = [starts_of(v, kind) or (str(v), "") for v in condition.values]
+            spans = [starts_of(v, kind) or (str(self.filled(v)), "") for v in condition.values]
             ends = [(cast(start, kind), cast(end, kind) if end else None) for start, end in spans]
-            return lambda node: any(during(item, condition, ends) for item in present(node, name))
-        values = [cast(self.filled(v), kind) for v in condition.values]
-        return lambda node: any(
-            compares(item, condition.op, values) != condition.negated for item in present(node, name)
-        )
+            return lambda items: any(during(item, condition, ends) for item in items)
+        constants = [cast(self.filled(v), kind) for v in condition.values]
+        return lambda items: any(compares(item, condition.op, constants) != condition.negated for item in items)
 
     def filled(self, given: Any) -> Any:
         if not isinstance(given, syntax.Slot):
@@ -625,7 +696,13 @@ class Oracle:
 def present(node: Node, attribute: str) -> list[Any]:
     """The values of an attribute: none where it is missing, several for a list."""
     own = {"name": node.name, "key": node.key}
-    value = own.get(attribute, node.attributes.get(attribute)) if attribute in own else node.attributes.get(attribute)
+    return values(
+        own.get(attribute, node.attributes.get(attribute)) if attribute in own else node.attributes.get(attribute)
+    )
+
+
+def values(value: Any) -> list[Any]:
+    """The values in a cell: none where it is missing, several for a list."""
     items = value if isinstance(value, (list, tuple)) else [value]
     return [item for item in items if item is not None and not (isinstance(item, float) and math.isnan(item))]
 
@@ -741,4 +818,13 @@ def from_kb(kb: Any) -> Graph:
     rows = kb.sql("SELECT DISTINCT head, relation::VARCHAR, tail FROM edges").iter_rows()
     edges = [(nodes[head].ref, relation, nodes[tail].ref) for head, relation, tail in rows]
     order = {nodes[number].ref: number for number in nodes}
-    return replace(graph(nodes.values(), edges, kinds), order=order)
+    found_rows: dict[Triple, tuple[Mapping[str, Any], ...]] = {}
+    edge_kinds = {r.name: {a.name: a.type for a in r.attributes} for r in kb.schema.relations if r.attributes}
+    for relation in (r for r in kb.schema.relations if r.attributes):
+        table = '"' + relation.table.replace('"', '""') + '"'
+        columns = ", ".join('"' + a.name.replace('"', '""') + '"' for a in relation.attributes)
+        for head, tail, *cells in kb.sql(f"SELECT head, tail, {columns} FROM {table}").iter_rows():
+            row = dict(zip([a.name for a in relation.attributes], cells, strict=True))
+            triple = (nodes[head].ref, relation.name, nodes[tail].ref)
+            found_rows[triple] = (*found_rows.get(triple, ()), row)
+    return replace(graph(nodes.values(), edges, kinds, (), found_rows, edge_kinds), order=order)

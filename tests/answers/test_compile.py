@@ -65,6 +65,11 @@ EXPRESSIONS = {
     "tiny-quotes": ("small", "drug:\"O'Brien's tonic; DROP TABLE nodes; --\" -> [^`order`] -> person"),
     "tiny-brackets": ("small", 'disease{code = "{$x}"} -> [`is treated by`] -> drug{note contains "%"}'),
     "tiny-loop": ("small", "gene/protein -> [interacts] -> gene/protein -> [^interacts+] -> gene/protein"),
+    "tiny-edges": (
+        "small",
+        "person -> [order{quantity > 1, since = 2021}|takes] -> drug <- [`is treated by`{missing(since)}] <- disease"
+        " | (drug{count(<- [order{quantity in [1, 2]}] <- person) > 0} <- [!order{source contains 'x'}] <- person)",
+    ),
     "superlative": ("world", "country{area_km2 > 1000, max area_km2} -> [capital] -> city"),
     "superlative-of-a-path": ("world", '(continent:"Europe" -> country){min name}'),
     "superlative-without": ("world", "country - country{max area_km2}"),
@@ -103,6 +108,11 @@ TEMPLATES: dict[str, tuple[str, str, dict[str, Any]]] = {
         "world",
         "country:<c> <- [lies_in] <- mountain{height_m > <above>, name contains <words>}",
         {"c": "country#NPL", "above": 8000, "words": "a"},
+    ),
+    "slot-edges": (
+        "small",
+        "drug <- [order{quantity = <n>, source = <s>}] <- person:<p>",
+        {"n": 3, "s": "pharmacy", "p": "person#1"},
     ),
     "slot-count": (
         "world",

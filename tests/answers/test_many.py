@@ -181,6 +181,16 @@ def test_filters_of_every_type(own_tiny: KnowledgeBase) -> None:
     check(own_tiny, "drug{approved = <v>}", {"v": [True, False, True]})
 
 
+def test_conditions_on_edges(own_tiny: KnowledgeBase) -> None:
+    """Rows with other values follow other edges."""
+    numbers = {"v": [3, 1, 7, 3, 2]}
+    check(own_tiny, "drug <- [order{quantity >= <v>}] <- person", numbers)
+    check(own_tiny, "person{count(-> [order{quantity = <v>}] -> drug) = 1}", numbers)
+    people = {"p": ["#1", "#p2", "#1"], "v": [2, 1, 1], "w": ["pharmacy"] * 3}
+    check(own_tiny, "person:<p> -> [order{quantity = <v>}] -> drug", {name: people[name] for name in "pv"})
+    check(own_tiny, "(drug <- [order{source = <w>, quantity > <v>}] <- person:<p>) | drug{year > <v>}", people)
+
+
 def test_dates(own_tiny: KnowledgeBase) -> None:
     """A column of dates is taken as texts, or refused in one line as ``kb.answers`` refuses a date."""
     dates = pl.DataFrame({"v": ["1962-04-25", "1900-01-01"]}).with_columns(pl.col("v").str.to_date())

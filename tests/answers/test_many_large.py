@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kbkit
-from kbkit.answers import batch, evaluate, pairs
+from kbkit.answers import batch, batch_evaluator, evaluate, pairs
 from kbkit.answers.batch import count_batch, count_up_to
 from kbkit.answers.bind import bind_constants
 from kbkit.answers.templates import find
@@ -39,9 +39,9 @@ def mag(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
 
 @pytest.fixture
 def lowered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch, "_HEAVY", -1)
-    monkeypatch.setattr(batch, "_MANY", -1)
-    monkeypatch.setattr(batch, "_BITMAP", 0)
+    monkeypatch.setattr(batch_evaluator, "_HEAVY", -1)
+    monkeypatch.setattr(batch_evaluator, "_MANY", -1)
+    monkeypatch.setattr(batch_evaluator, "_BITMAP", 0)
     monkeypatch.setattr(batch, "BLOCK", 7)
     monkeypatch.setattr(pairs, "_LONG", 0)
     monkeypatch.setattr(evaluate, "SMALL", 0)
@@ -85,7 +85,7 @@ def test_counting_up_to_a_bound(mag: KnowledgeBase, template: object, limit: int
 
 def test_samples_are_the_same(mag: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     before = mag.sample("mag/same_author_and_field", 30, seed=2)
-    monkeypatch.setattr(batch, "_HEAVY", -1)
+    monkeypatch.setattr(batch_evaluator, "_HEAVY", -1)
     monkeypatch.setattr(pairs, "_LONG", 0)
     assert mag.sample("mag/same_author_and_field", 30, seed=2).equals(before)
 

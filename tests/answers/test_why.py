@@ -101,6 +101,20 @@ def test_proofs_on_the_tiny_graph(small: KnowledgeBase, text: str, node: str, ex
     assert bool(why.facts) == ("{" in text)
 
 
+def test_a_proof_has_the_attributes_of_edges(small: KnowledgeBase) -> None:
+    found = small.answers("person -> [order{quantity > 1, source = 'pharmacy'}] -> drug -> [order] -> person")
+    expected = [
+        f"[order] -> 5-FU / fluorouracil: {text}" for text in ("quantity = 2", "quantity = 3", "source = pharmacy")
+    ]
+    for whole in (False, True):
+        why = found.why("person#1", all=whole)
+        assert sorted(why.facts) == expected
+    drugs = small.answers("person -> [order{quantity > 2}] -> drug")
+    assert drugs.why("drug#1").facts == ("Zoë Müller: [order] -> 5-FU / fluorouracil: quantity = 3",)
+    absent = small.answers("drug - (person -> [order{quantity > 2}] -> drug)").why("drug#00123").absent
+    assert absent == ("person -> [order{quantity > 2}] -> drug",)
+
+
 @pytest.mark.parametrize("node", ["drug#00123", "person#1", 0])
 def test_no_proof_for_a_node_that_is_not_an_answer(small: KnowledgeBase, node: int | str) -> None:
     with pytest.raises(KbError, match="is not an answer"):

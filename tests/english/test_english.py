@@ -176,6 +176,24 @@ def test_noun_phrases(world: KnowledgeBase, expression: str, text: str | None) -
         assert found.text(is_plural=True, reduce=True) == text
 
 
+@pytest.mark.parametrize(
+    ("expression", "text"),
+    [
+        ("person:<p> -> [order{quantity = 2}] -> drug", "drugs that are orders of <p> with quantity 2"),
+        (
+            "person:<p> -> [order{quantity >= <n>, source = 'pharmacy'}] -> drug",
+            "drugs that are orders of <p> with a quantity of at least <n> and source pharmacy",
+        ),
+        ("person -> [order{quantity = 2}] -> drug", None),  # the quantity of the person
+        ("person:<p> -> [order{since = 2021}] -> drug", None),
+        ("drug - (person:<p> -> [order{quantity = 2}] -> drug)", None),
+    ],
+)
+def test_conditions_on_edges(small: KnowledgeBase, expression: str, text: str | None) -> None:
+    found = phrase(small, expression)
+    assert (found and found.text(is_plural=True)) == text
+
+
 def test_a_relation_takes_its_phrases_from_the_recipe(tmp_path: Path) -> None:
     recipe = shutil.copytree(recipes.load("table").folder, tmp_path / "recipe")
     with (recipe / "recipe.toml").open("a", encoding="utf-8") as file:

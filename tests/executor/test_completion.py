@@ -297,6 +297,24 @@ def test_answers(words: Vocabulary, row: str, expected: list[str], absent: list[
     check(row, expected, absent, words, "answers")
 
 
+@pytest.mark.parametrize(
+    ("row", "expected", "absent"),
+    [
+        ("person -> [order{¦", ["quantity", "since", "source", "missing("], ["weight", "max ", "count(-> "]),
+        ("person -> [order{quantity ¦", ["= ", "> "], ["contains "]),
+        ("person -> [order{quantity > 2, so¦", ["source"], ["since"]),
+        ("person -> [order{quantity in [1, 2] ¦", ["} ", ", "], []),
+        ("person -> [takes|order{source = 'a}]'}] -> ¦", ["drug"], ["person"]),
+        ("person{count(-> [order{¦", ["quantity"], ["name"]),
+        ("person -> [order ¦", ["]", "{"], []),
+        ("person -> [takes ¦", ["]"], ["{"]),
+        ("disease -> [`is treated by`{¦", ["since"], ["quantity"]),
+    ],
+)
+def test_attributes_of_edges(small: KnowledgeBase, row: str, expected: list[str], absent: list[str]) -> None:
+    check(row, expected, absent, Vocabulary.of(small), "answers")
+
+
 def test_candidates_have_descriptions(words: Vocabulary) -> None:
     found = {c.text: c for c in offered("country -> ¦", words, "answers")}
     assert found["city"].meta == "by capital"

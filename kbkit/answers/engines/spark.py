@@ -25,7 +25,7 @@ import numpy as np
 from kbkit.answers import algebra
 from kbkit.answers.algebra import AttributeFilter, Extreme, SavedNodes
 from kbkit.answers.engines.spark_sql import Closure, quoted, spark_type, to_spark
-from kbkit.answers.operator_tree import operators, paths_of
+from kbkit.answers.operator_tree import operators, paths_of, uses_edge_attributes
 from kbkit.directory.typed_json import from_json
 from kbkit.errors import (
     BadInputError,
@@ -315,6 +315,8 @@ def _check_java() -> None:
 
 
 def _check_types(plan: Plan) -> None:
+    if uses_edge_attributes(plan):
+        raise KbError("Spark does not support attributes of edges", "Use the engine walk or sql")
     for operator in operators(plan.root):
         tested: list[algebra.AttributeCondition | algebra.AttributeMeasure] = (
             list(operator.conditions) if isinstance(operator, AttributeFilter) else []

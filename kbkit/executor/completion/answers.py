@@ -152,8 +152,10 @@ def _fits(way: Join, path: OpenPath) -> bool:
 
 def _edge(vocabulary: Vocabulary, here: AnswersContext, text: str, at: int) -> list[Candidate]:
     known = here.typed.rstrip()
-    if known != here.typed and vocabulary.relation(known) is not None:
-        return [candidate("]", at, meta="end the step"), candidate("| ", at, meta="another relation")]
+    relation = vocabulary.relation(known)
+    if known != here.typed and relation is not None:
+        tests = [candidate("{", at, meta="conditions on the attributes of its edges")] if relation.attributes else []
+        return [candidate("]", at, meta="end the step"), candidate("| ", at, meta="another relation"), *tests]
     path, right = here.path, _RIGHT.match(text, at)
     target = vocabulary.type(right[1].strip("`").replace("``", "`")) if right else None
     source = path.types[-1] if path.types else None
@@ -247,7 +249,7 @@ def _attribute(vocabulary: Vocabulary, here: AnswersContext, _text: str, _at: in
         CompletionItem(f"{word}missing(", "", "without this attribute" if not word else "with this attribute")
         for word in ("", "not ")
     ]
-    tests += [*_SUPERLATIVES, *_functions(here)]
+    tests += [*_SUPERLATIVES, *_functions(here)] if not here.relation else []
     return ranked(here.typed, [*items, *([] if here.quote else tests)], here.start)
 
 
@@ -276,6 +278,9 @@ def _after_argument(_: Vocabulary, here: AnswersContext, text: str, at: int) -> 
 
 
 def _attributes(vocabulary: Vocabulary, here: AnswersContext) -> list[tuple[str, str, str]]:
+    if here.relation:
+        relation = vocabulary.relation(here.relation)
+        return [(a.name, a.type, a.label) for a in relation.attributes] if relation is not None else []
     own = [("name", "VARCHAR", ""), ("key", "VARCHAR", "")]
     if here.type is None:
         return own
@@ -311,7 +316,7 @@ def _value(vocabulary: Vocabulary, here: AnswersContext, text: str, at: int) -> 
             if here.quote == "'":
                 inserted = f"'{inserted[1:-1].replace(chr(39), chr(92) + chr(39))}'"
             found.append(candidate(inserted[:-1] if closed else inserted, here.start, value, "value"))
-    if not here.quote and here.typed:
+    if not here.quote and here.typed and not here.relation:
         return [*found, *starting(here.typed, [*_VALUES, *_FUNCTIONS], here.start)]
     return found
 

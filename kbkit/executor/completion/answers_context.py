@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from kbkit.answers.errors import FUNCTIONS, TOTALS
-from kbkit.answers.tokens import tokens
+from kbkit.answers.tokens import open_tests, tokens, without_tests
 from kbkit.executor.completion.open_path import OpenPath
 from kbkit.stores.sparql_text import Token
 
@@ -41,6 +41,8 @@ class AnswersContext:
     type: str | None = None
     attribute: str = ""
     depth: int = 0
+    relation: str = ""
+    """The relation in whose braces the cursor is, on the attributes of its edges."""
 
 
 class CursorReader:
@@ -109,6 +111,8 @@ class CursorReader:
     def edge(self, start: int) -> AnswersContext:
         """Return the context inside open brackets."""
         inside = self.text[start:]
+        if tests := open_tests(inside):
+            return self.edge_test(tests[0], start + tests[1])
         begin = max((inside.rfind(sign) for sign in "|!^"), default=-1) + 1
         ticks = inside.count("`") % 2
         if ticks:
@@ -118,6 +122,13 @@ class CursorReader:
         typed = inside[begin:]
         context = self.here("edge", typed[ticks:].replace("``", "`"), start + begin, "`" * ticks)
         context.attribute = inside[:begin].rstrip()[-1:]
+        return context
+
+    def edge_test(self, relation: str, start: int) -> AnswersContext:
+        """Return the context inside the braces of a relation; they are read as those of a set would be."""
+        context = CursorReader("*{" + self.text[start:], self.type_of, self.type_of_set, self.is_relation).context()
+        context.start += start - 2
+        context.relation, _ = _edge_name(relation)
         return context
 
     def expected(self) -> str:
@@ -363,18 +374,22 @@ class CursorReader:
 
     def step(self, inside: str) -> None:
         """Read closed brackets: relations, each with whether it is inverse."""
-        edges = []
-        for part in re.findall(r"(?:[^|`]|`(?:[^`]|``)*`)+", inside.strip().removeprefix("!")):
-            bare = part.strip()
-            name = bare.removeprefix("^").strip().rstrip("*+").strip()
-            name = name[1:-1].replace("``", "`") if name[:1] == "`" and name[-1:] == "`" and len(name) > 1 else name
-            edges.append((name, bare.startswith("^")))
+        inside = without_tests(inside).strip().removeprefix("!")
+        edges = [_edge_name(part) for part in re.findall(r"(?:[^|`]|`(?:[^`]|``)*`)+", inside)]
         path = self.paths[-1]
         path.step, path.last = tuple(edges), "step"
 
 
 _IN_STATE = {"value": "after_value", "best": "after_best", "per": "total_attribute"}
 _IN_CONDITIONS = ("attribute", "after_attribute", "value", "value")
+
+
+def _edge_name(text: str) -> tuple[str, bool]:
+    """Return the relation in the text of an alternative of a step, and whether it is inverse."""
+    bare = text.strip()
+    name = bare.removeprefix("^").strip().rstrip("*+").strip()
+    is_quoted = name[:1] == "`" and name[-1:] == "`" and len(name) > 1
+    return name[1:-1].replace("``", "`") if is_quoted else name, bare.startswith("^")
 
 
 def _is_test(word: str) -> bool:

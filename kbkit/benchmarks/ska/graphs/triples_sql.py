@@ -51,12 +51,13 @@ def _problem(operator: Operator, schema: Schema) -> str:
     if isinstance(operator, (AllNodes, Hop)) and operator.type and schema.type(operator.type).others:
         return "it has a type that is a secondary type of some nodes"
     if isinstance(operator, AttributeFilter):
-        if any(test.op == "missing" for test in operator.conditions):
-            return "it asks for missing values"
-        if any(test.attribute in ("name", "key") for test in operator.conditions):
-            return "it has a condition on names or keys"
-    repeats = isinstance(operator, Hop) and any(move.closure == "*" for move in operator.moves)
-    if (repeats or isinstance(operator, (Intersection, Union, Difference))) and any(
+        names = any(test.attribute in ("name", "key") for test in operator.conditions)
+        missing = any(test.op == "missing" for test in operator.conditions)
+        return "it asks for missing values" if missing else "it has a condition on names or keys" if names else ""
+    moves = operator.moves if isinstance(operator, Hop) else ()
+    if any(move.conditions for move in moves):
+        return "it has a condition on the edges of a step"
+    if (any(move.closure == "*" for move in moves) or isinstance(operator, (Intersection, Union, Difference))) and any(
         isinstance(part, AllNodes) for part in inputs(operator)
     ):
         return "it asks for all nodes of a type"

@@ -1,0 +1,52 @@
+"""The attributes of edges in proofs: the values by which the edges of a step meet its conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from kbkit.answers.algebra import AttributeCondition, Move
+from kbkit.answers.bind import Bindings
+from kbkit.answers.edge_filters import edge_condition
+from kbkit.answers.prover import Triples
+from kbkit.answers.session import Session
+from kbkit.schema import quote
+
+
+class EdgeFact(NamedTuple):
+    """A value (None: missing) of an edge's attribute, as a text."""
+
+    head: int
+    relation: str
+    tail: int
+    attribute: str
+    value: str | None
+
+    def text(self, names: Mapping[int, str]) -> str:
+        """Return the fact about its head: *[order] -> Aspirin: quantity = 3*; ``names`` has the name of the tail."""
+        value = "is missing" if self.value is None else f"= {self.value}"
+        return f"[{self.relation}] -> {names[self.tail]}: {self.attribute} {value}"
+
+
+def edge_facts(session: Session, bound: Bindings, triples: Iterable[Triples]) -> list[EdgeFact]:
+    """Return the distinct facts of all edges that meet conditions; one row for each edge and attribute."""
+    import polars as pl
+
+    ends: dict[tuple[str, tuple[AttributeCondition, ...]], list[pl.DataFrame]] = {}
+    for relation, heads, tails, conditions in triples:
+        if conditions:
+            ends.setdefault((relation, conditions), []).append(pl.DataFrame({"head": heads, "tail": tails}))
+    facts: dict[EdgeFact, None] = {}
+    for (relation, conditions), frames in ends.items():
+        names = list(dict.fromkeys(condition.attribute for condition in conditions))
+        columns = ", ".join(f"{quote(name)}::VARCHAR" for name in names)
+        table = quote(session.schema.relation(relation).table)
+        condition = edge_condition(Move(relation, True, "", conditions), bound)
+        sql = (
+            f"SELECT head, tail, {columns} FROM {table} WHERE {condition}"
+            " AND (head, tail) IN (SELECT (head, tail) FROM kbkit_batch) ORDER BY ALL"
+        )
+        found = session.stores.tables.lookup(sql, frames={"kbkit_batch": pl.concat(frames)})
+        for head, tail, *values in found.iter_rows():
+            facts |= {EdgeFact(head, relation, tail, n, v): None for n, v in zip(names, values, strict=True)}
+    return list(facts)

@@ -1,0 +1,244 @@
+"""Readings with a condition on the edges of a step, or a superlative of what their attributes add up to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from kbkit.answers.syntax import (
+    Aggregate,
+    Combine,
+    Comparison,
+    Condition,
+    Edge,
+    Expression,
+    Filter,
+    Nodes,
+    Path,
+    PathFunction,
+    Step,
+    Superlative,
+    ValueColumn,
+    set_of,
+    subtrees,
+)
+from kbkit.errors import KbError
+from kbkit.questions.chain_reading import ChainReading
+from kbkit.questions.clause_reading import ClauseReading, WordMatch
+from kbkit.questions.edge_words import EdgeWords
+from kbkit.questions.elements import Elements
+from kbkit.questions.expressions import step
+from kbkit.questions.lexicon import label_words
+
+_CERTAINTY = 0.95
+"""How much less certain a reading is than that of the question without the words about edges."""
+
+
+@dataclass(frozen=True)
+class EdgeReading(ClauseReading):
+    """The reading of a question with words about edges; ``rest`` is the reading of the other words."""
+
+    rest: ClauseReading | ChainReading | None = None
+    said: EdgeWords | None = None
+    certainty: float = 0.0
+
+    @cached_property
+    def confidence(self) -> float:
+        """The probability that the answers are exactly right, from 0 to 1."""
+        return _CERTAINTY * self.certainty
+
+    @property
+    def unexplained(self) -> list[str]:
+        """The content words that nothing explains."""
+        return [] if self.rest is None else list(self.rest.unexplained)
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether it explains every content word and has answers."""
+        return self.rest is not None and self.rest.is_trusted and self.has_answers
+
+    @property
+    def is_beyond_chains(self) -> bool:
+        """Whether no chain expresses it."""
+        return True
+
+    def matches(self) -> list[WordMatch]:
+        """Return what each linked span of the question was matched to."""
+        found = [] if self.rest is None else self.rest.matches()
+        if self.said is None:
+            return found
+        return [*found, WordMatch(self.said.words, f"{self.said.relation.name}.{self.said.attribute.name}", 1.0)]
+
+
+def with_edges(elements: Elements, tree: Expression, said: EdgeWords) -> Expression | None:
+    """Return an expression with what is said about edges; None if it has no place there, or several."""
+    if isinstance(tree, Aggregate):
+        if said.condition is None and tree.op != "values":
+            return None  # the number of the players with the most prize money
+        source = with_edges(elements, tree.source, said)
+        return None if source is None else replace(tree, source=source)
+    if any(isinstance(part, PathFunction) for part in subtrees(tree)):
+        return None  # more than 2 employees who worked over 15 hours: of which edges is the number?
+    if said.condition is None:
+        return _best(elements, tree, said)
+    edge = Edge(said.relation.name, conditions=(said.condition,))
+    places = _Places(elements, edge)
+    changed = places.of(tree)
+    if places.count or places.is_other:
+        return changed if places.count == 1 and not places.is_other else None
+    return _reached(elements, tree, edge)
+
+
+class _Places:
+    """Puts an edge with conditions in the place of each step of its relation, and counts these."""
+
+    def __init__(self, elements: Elements, edge: Edge) -> None:
+        self._elements, self._edge = elements, edge
+        self.count, self.is_other = 0, False
+
+    @property
+    def relation(self) -> str:
+        """The relation."""
+        return self._edge.relation
+
+    def of(self, tree: Expression) -> Expression:
+        """Return a tree with conditions on the steps of its paths."""
+        if isinstance(tree, Filter):
+            return Filter(self.of(tree.source), tree.conditions)
+        if isinstance(tree, Combine):
+            self.is_other |= tree.op == "-"  # is the condition one on what is excluded?
+            return replace(tree, parts=tuple(map(self.of, tree.parts)))
+        return self._path(tree) if isinstance(tree, Path) else tree
+
+    def _path(self, path: Path) -> Path:
+        elements: list[Expression | Step] = []
+        arrows: list[str] = []
+        for number, element in enumerate(path.elements):
+            before = path.elements[number - 1] if number else None
+            if isinstance(element, Step):
+                elements.append(self._step(element))
+            elif before is not None and not isinstance(before, Step) and self._is_followed(before, element):
+                self.count += 1
+                elements += [Step((self._edge,)), self.of(element)]
+                arrows.append(path.arrows[number - 1])
+            else:
+                elements.append(self.of(element))
+            if number:
+                arrows.append(path.arrows[number - 1])
+        return Path(tuple(elements), tuple(arrows))
+
+    def _step(self, step: Step) -> Step:
+        if all(edge.relation != self._edge.relation for edge in step.edges):
+            return step
+        self.count += 1
+        self.is_other |= step.negated or len(step.edges) > 1 or bool(step.edges[0].closure)
+        return Step((replace(self._edge, inverse=step.edges[0].inverse),))
+
+    def _is_followed(self, before: Expression, after: Expression) -> bool:
+        """Return whether the relation that is inferred between two sets is the one."""
+        session = self._elements.session
+        choices = session.schema.relations_between(session.resolved(before).type, session.resolved(after).type)
+        return len(choices) == 1 and choices[0][0].name == self._edge.relation
+
+
+def _reached(elements: Elements, tree: Expression, edge: Edge) -> Expression | None:
+    """Return the nodes of a set that an edge with conditions leads to, whatever is at its other end."""
+    relation = elements.session.schema.relation(edge.relation)
+    mine = elements.session.resolved(tree).type
+    others = {(s.tail if s.head == mine else s.head) for s in relation.signatures if mine in (s.head, s.tail)}
+    if len(others) != 1 or mine in others or isinstance(tree, (Path, Combine)) or _is_named(tree):
+        return None
+    return Path((Nodes(others.pop()), Step((edge,)), tree), ("->", "->"))
+
+
+def means_more(elements: Elements, tree: Expression, said: EdgeWords) -> bool:
+    """Return whether an expression has an attribute of other nodes for words that are all that an edge's attribute is
+    called: the prize_fund of tournaments where players have a prize.
+    """
+    words = {*label_words(said.attribute.name)}
+    named: set[str] = set()
+    for part in subtrees(tree):
+        if isinstance(part, Condition):
+            named.add(part.attribute)
+        elif isinstance(part, (Superlative, Comparison, ValueColumn)) and isinstance(part.measure, str):
+            named.add(part.measure)
+    kind = elements.session.resolved(set_of(tree)).type
+    own = {a.name for t in elements.types if t.name == kind for a in t.attributes}
+    return any(words < {*label_words(name)} for name in named - own)
+
+
+def _is_named(tree: Expression) -> bool:
+    return isinstance(tree, Nodes) and tree.selector is not None
+
+
+def _best(elements: Elements, tree: Expression, said: EdgeWords) -> Expression | None:
+    """Return the nodes of a set whose edges have the greatest (or least) sum, average or value."""
+    kind = elements.session.resolved(tree).type
+    if kind is None or _is_named(tree):
+        return None
+    places = _Places(elements, Edge(said.relation.name))
+    places.of(tree)
+    path = _path_back(places, tree) if places.count else _path_to(elements, kind, said)
+    if path is None:
+        return None
+    measure = PathFunction(path, ("->",) * len(path), op=said.total, attribute=said.attribute.name)
+    op, number = ("max", None) if said.number == 1 else ("top", said.number)
+    op = op if said.sign > 0 else {"max": "min", "top": "bottom"}[op]
+    return Filter(tree, (Superlative(op, measure, number=number),))
+
+
+def _path_back(places: _Places, tree: Expression) -> tuple[Expression | Step, ...] | None:
+    """Return the step back from the nodes of a set that one step of the relation leads to: the most hours on a project
+    are hours on that project. None if the relation is followed elsewhere.
+    """
+    if places.count > 1 or places.is_other or not isinstance(tree, Path) or "<-" in tree.arrows:
+        return None
+    sets = [element for element in tree.elements if not isinstance(element, Step)]
+    return (Step((Edge(places.relation),)), sets[0]) if len(sets) == 2 else None
+
+
+def _path_to(elements: Elements, kind: str, said: EdgeWords) -> tuple[Expression | Step, ...] | None:
+    """Return the shortest path from nodes of a type that ends with the relation; None if there is no only one."""
+    types = {t.name: number for number, t in enumerate(elements.types)}
+    schema = elements.session.schema
+    found: list[tuple[int, tuple[Expression | Step, ...]]] = []
+    for signature in schema.relation(said.relation.name).signatures:
+        for near, far in ((signature.head, signature.tail), (signature.tail, signature.head)):
+            if far in (kind, near):
+                continue
+            for hops in elements.paths(types[kind], types[near]):
+                before: list[Expression | Step] = []
+                for hop in (elements.all[at] for at in hops):
+                    before += [step(elements, hop), Nodes(elements.types[hop.target].name)]
+                found.append((len(hops), (*before, Step((Edge(said.relation.name),)), Nodes(far))))
+    found.sort(key=lambda one: one[0])
+    if not found or (len(found) > 1 and found[0][0] == found[1][0]):
+        return None
+    is_own = any(
+        a.name.casefold() == said.attribute.name.casefold() for a in schema.type(_last(found[0][1])).attributes
+    )
+    return None if is_own else found[0][1]
+
+
+def _last(path: tuple[Expression | Step, ...]) -> str:
+    end = path[-1]
+    assert isinstance(end, Nodes) and end.type is not None
+    return end.type
+
+
+def edge_reading(
+    elements: Elements, best: ClauseReading | ChainReading, clauses: ClauseReading, said: EdgeWords, certainty: float
+) -> EdgeReading | None:
+    """Return the reading of a question from that of its other words (``best``, beside the one by clauses)."""
+    if best.tree is None:
+        return None
+    try:
+        tree = with_edges(elements, best.tree, said)
+        if tree is not None:
+            elements.session.resolved(tree)
+    except KbError:
+        return None
+    if tree is None:
+        return None
+    parts = (elements, clauses.links, clauses.clauses, clauses.planner)
+    return EdgeReading(*parts, tree, "", best, said, certainty)
