@@ -63,6 +63,8 @@ _COMPARED = 6
 class Read:
     """A question, the names found in it, and its readings: along chains of relations, best first, and by clauses."""
 
+    text: str
+    """The question as it was asked, with what announces it."""
     question: Question
     mentions: list[Mention]
     candidates: Callable[[], list[ChainReading]]
@@ -186,7 +188,7 @@ class QuestionReader:
 
     def _read(self, text: str) -> Read:
         """Return the readings of a question; raise :class:`KbError` if it is empty."""
-        text = _INTRODUCTION.sub("", text)
+        asked, text = text, _INTRODUCTION.sub("", text)
         question = Question.of(text)
         if not text.strip():
             raise KbError("Empty question", "Enter at least one word")
@@ -194,7 +196,9 @@ class QuestionReader:
         names = [mention for mention in found if mention.is_sure or mention.text.isdigit()]
         spelling = self._spelling.corrected(question, found)
         question = Question.of(text, frozenset(at for mention in names for at in mention.tokens), spelling)
-        return Read(question, found, lambda: self._readings(question, found), self._by_clauses.read(question, found))
+        return Read(
+            asked, question, found, lambda: self._readings(question, found), self._by_clauses.read(question, found)
+        )
 
     def _readings(self, question: Question, found: list[Mention]) -> list[ChainReading]:
         """Return the best candidates with their probabilities."""
