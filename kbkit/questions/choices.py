@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from kbkit.answers.answer_set import AnswerSet
 from kbkit.answers.answer_set import answers as expression_answers
+from kbkit.answers.errors import ExpressionError
 from kbkit.directory.generations import now
 from kbkit.errors import KbError
 from kbkit.questions.taught import ChosenReading, Taught, write
@@ -40,6 +41,11 @@ class ReadingChoices:
         """Return the choices of an open KB, the same object until one is added."""
         return stores.shared(_read)
 
+    @staticmethod
+    def renew(stores: Stores) -> None:
+        """Use the choices that are in the workspace now."""
+        stores.renew(_read)
+
     def find(self, question: str) -> ChosenReading | None:
         """Return the choice for a question, if there is one."""
         return self.by_question.get(question_key(question))
@@ -60,7 +66,8 @@ def resolved(stores: Stores, choice: ChosenReading) -> tuple[AnswerSet | None, s
     try:
         return expression_answers(stores, choice.expression), ""
     except KbError as error:
-        return None, f"Reading chosen on {choice.when[:10]} not used: {error.message}"
+        problem = error.problem if isinstance(error, ExpressionError) else error.message
+        return None, f"Reading chosen on {choice.when[:10]} not used: {problem}"
 
 
 def keep_choice(stores: Stores, question: str, expression: str) -> None:
@@ -73,7 +80,7 @@ def keep_choice(stores: Stores, question: str, expression: str) -> None:
 
 def _write(stores: Stores, taught: Taught) -> None:
     write(stores.workspace.folder, taught)
-    stores.renew(_read)
+    ReadingChoices.renew(stores)
 
 
 def forget_choice(stores: Stores, question: str) -> bool:
