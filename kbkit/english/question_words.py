@@ -5,6 +5,7 @@ Everything else in a question is a content word, which the reading of the questi
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 
@@ -221,6 +222,26 @@ ADJECTIVES = {
     "eastern": Adjective(1, ("longitude",)),
     "western": Adjective(-1, ("longitude",)),
 }
+
+
+GOOD_MEASURES = _words(
+    "accuracy attendance earnings efficiency fitness gpa goals grade grades gross income mark marks medals pay"
+    " performance points popularity profit quality rating ratings revenue review reviews salary salaries satisfaction"
+    " score scores stars victories votes wage wages win wins yield"
+)
+"""Words of measures of which more is better."""
+BAD_MEASURES = _words(
+    "accidents churn complaint complaints crime crimes damage deaths debt defect defects deficit delay delays dropout"
+    " error errors failure failures fault faults fatalities injuries latency loss losses mortality penalties penalty"
+    " place placing pollution position rank ranking turnover unemployment"
+)
+"""Words of measures of which less is better."""
+
+
+def goodness(words: Iterable[str]) -> int:
+    """Return 1 if more of the measure with these words is better, -1 if less is, 0 if that is not known."""
+    said = {*words}
+    return -1 if said & BAD_MEASURES else 1 if said & GOOD_MEASURES else 0
 
 
 def _forms(ending: str) -> dict[str, Adjective]:

@@ -21,10 +21,12 @@ from kbkit.questions.elements import Elements
 from kbkit.questions.lexicon import Floats
 from kbkit.questions.meanings import NO_ATTRIBUTE, SEVERAL_DATES
 from kbkit.questions.mentions import Mention, mentions
+from kbkit.questions.plain_text import with_columns, with_months, without_asides, without_introduction
 from kbkit.questions.question import Question
 from kbkit.questions.scoring import PLACES, WEIGHTS, score
 from kbkit.questions.spelling import Spelling
 from kbkit.questions.taught import Learned, Taught
+from kbkit.questions.values import AttributeValues
 from kbkit.stores import Stores
 
 MAX_READINGS = 60
@@ -49,8 +51,6 @@ _MAX_READ = 64
 """Number of questions whose readings are kept."""
 MAX_DOUBTFUL = 0.25
 """Limit on the confidence of a reading that is not trusted."""
-_INTRODUCTION = re.compile(r"^[^:?]{0,30}\bquestion\b[^:?]{0,10}:\s+", re.I)
-"""What announces a question: ``Quick question: ...``."""
 SURE = 0.5
 """Least confidence of answers that can be used as they are."""
 _BEFORE_CHAIN = 0.8
@@ -188,7 +188,7 @@ class QuestionReader:
 
     def _read(self, text: str) -> Read:
         """Return the readings of a question; raise :class:`KbError` if it is empty."""
-        asked, text = text, _INTRODUCTION.sub("", text)
+        asked, text = text, self._plain(text)
         question = Question.of(text)
         if not text.strip():
             raise KbError("Empty question", "Enter at least one word")
@@ -199,6 +199,14 @@ class QuestionReader:
         return Read(
             asked, question, found, lambda: self._readings(question, found), self._by_clauses.read(question, found)
         )
+
+    def _plain(self, text: str) -> str:
+        """Return the text of a question as it is read."""
+        text = with_columns(without_asides(without_introduction(text)))
+        has_quarters = bool(self.elements.labels.similarity("quarter").max(initial=0.0) >= 1)
+        if has_quarters or AttributeValues.of(self.stores).named(["q1"]):
+            return text  # Q1 may be one of the values
+        return with_months(text)
 
     def _readings(self, question: Question, found: list[Mention]) -> list[ChainReading]:
         """Return the best candidates with their probabilities."""

@@ -30,7 +30,20 @@ from tests.wording import Wording
 
 mcp = pytest.importorskip("mcp")
 
-TOOLS = "schema search entry show examples sql sparql answers path ask choose similar".split()
+TOOLS = [
+    "schema",
+    "search",
+    "entry",
+    "show",
+    "examples",
+    "sql",
+    "sparql",
+    "answers",
+    "path",
+    "ask",
+    "choose",
+    "similar",
+]
 Talk = Callable[[Any], Awaitable[None]]
 
 
