@@ -30,9 +30,11 @@ _QUARTER = re.compile(
     re.I,
 )
 """A quarter or a half of a year: ``in the second quarter of 2021``, ``Q2 2021``, ``2021-Q2``."""
+_ASKING = r"who|whom|whose|what|which|when|where|why|how"
 _COLUMNS = re.compile(
-    r"\s*\?\s+(?!(?:and|or|so|but)\s+(?:who|whom|whose|what|which|when|where|why|how)\b)(?:(?:please|and|just|also) )*(?:(?:give|show|list|tell|return|include)\s+(?:me\s+)?)?(?:the\s+)?"
-    r"(?!(?:who|whom|whose|what|which|when|where|why|how|is|are|was|were|do|does|did|has|have|can|could|if|i|we|you|they|it"
+    rf"\?\s+(?!(?:and|or|so|but)\s+(?:{_ASKING})\b)(?:(?:please|and|just|also) )*"
+    r"(?:(?:give|show|list|tell|return|include)\s+(?:me\s+)?)?(?:the\s+)?"
+    rf"(?!(?:{_ASKING}|is|are|was|were|do|does|did|has|have|can|could|if|i|we|you|they|it"
     r"|or|but|so|not|only|thanks?|cheers)\b)(?P<columns>[^?!]{3,80}?)(?:,?\s+(?:please|thanks?))?\s*[.!]?\s*$",
     re.I,
 )
