@@ -209,6 +209,7 @@ ADJECTIVES = {
     "warm": Adjective(1, ("temperature",)),
     "cold": Adjective(-1, ("temperature",)),
     "expensive": Adjective(1, ("price", "cost", "budget")),
+    **dict.fromkeys(("pricey", "costly"), Adjective(1, ("price", "cost", "budget"))),
     "cheap": Adjective(-1, ("price", "cost", "budget")),
     "populous": Adjective(1, ("population",)),
     "populated": Adjective(1, ("population",)),
@@ -247,7 +248,8 @@ def goodness(words: Iterable[str]) -> int:
 def _forms(ending: str) -> dict[str, Adjective]:
     forms = {}
     for word, adjective in ADJECTIVES.items():
-        stem = word[:-1] if word.endswith("e") else word[:-1] + "i" if word.endswith("y") else word
+        stem = word[:-1] if word.endswith("e") else word
+        stem = f"{word.removesuffix('y').removesuffix('e')}i" if word.endswith("y") else stem
         forms[stem + ending] = forms[stem + stem[-1] + ending] = adjective
     return forms
 

@@ -85,7 +85,7 @@ def test_a_choice_that_the_schema_has_lost_is_not_used_and_said(kb: KnowledgeBas
     assert result.unused_choice in here("ask", path, QUESTION).stderr
 
 
-def test_the_command_offers_picks_lists_and_forgets(kb: KnowledgeBase, path: Path, here: Run) -> None:
+def test_the_command_offers_picks_lists_and_forgets(kb: KnowledgeBase, path: Path, here: Run, tmp_path: Path) -> None:
     shown = good(here("ask", path, QUESTION), None)
     first = kb.ask(QUESTION).offered(1)[0]
     assert f"Did you mean\n  1  {first.text}\n     {first.expression}\n" in shown
@@ -93,6 +93,8 @@ def test_the_command_offers_picks_lists_and_forgets(kb: KnowledgeBase, path: Pat
     assert picked.startswith(f"{first.expression}\nas you chose on 20")
     [listed] = json.loads(good(here("-q", "ask", path, "--choices", "-f", "json")))
     assert (listed["question"], listed["expression"], listed["problem"]) == (QUESTION, first.expression, None)
+    good(here("-q", "ask", path, "--choices", "-o", tmp_path / "chosen.ndjson"))
+    assert "Too few examples: 1 pair" in one_line(here("-q", "ask", path, "--learn", tmp_path / "chosen.ndjson"))
     assert "Invalid reading number 77" in one_line(here("-q", "ask", path, QUESTION, "--pick", 77))
     assert "Forgot the reading" in here("ask", path, QUESTION.upper(), "--forget").stderr
     assert "No reading was chosen" in here("ask", path, QUESTION, "--forget").stderr

@@ -17,10 +17,12 @@ SHELF = """
 CREATE TABLE author (author_id INTEGER PRIMARY KEY, name TEXT, born DATE);
 INSERT INTO author VALUES (1, 'Ada Moss', '1950-02-01'), (2, 'Ben Roe', '1962-05-05'), (3, 'Cid Vane', '1971-01-20');
 CREATE TABLE book (book_id INTEGER PRIMARY KEY, title TEXT, author_id INTEGER, pages INTEGER, rating REAL,
-  size_kb INTEGER, published DATE, record TEXT, FOREIGN KEY (author_id) REFERENCES author(author_id));
-INSERT INTO book VALUES (10, 'Tides', 1, 300, 4.5, 900, '2020-05-17', 'gold'),
-  (11, 'Embers', 1, 120, 3.5, 300, '2021-02-02', 'silver'), (12, 'Ravens', 2, 500, 2.5, 2500, '2021-05-30', 'gold'),
-  (13, 'Salt Road', 1, 220, 4.0, 1200, '2021-08-09', NULL), (14, 'Dusk', 3, 90, 1.5, 150, '2022-11-11', NULL);
+  size_kb INTEGER, published DATE, record TEXT, price REAL, FOREIGN KEY (author_id) REFERENCES author(author_id));
+INSERT INTO book VALUES (10, 'Tides', 1, 300, 4.5, 900, '2020-05-17', 'gold', 3),
+  (11, 'Embers', 1, 120, 3.5, 300, '2021-02-02', 'silver', 9),
+  (12, 'Ravens', 2, 500, 2.5, 2500, '2021-05-30', 'gold', 7),
+  (13, 'Salt Road', 1, 220, 4.0, 1200, '2021-08-09', NULL, 5),
+  (14, 'Dusk', 3, 90, 1.5, 150, '2022-11-11', NULL, 4);
 CREATE TABLE loan (loan_id INTEGER PRIMARY KEY, book_id INTEGER, loan_date DATE, return_date DATE,
   FOREIGN KEY (book_id) REFERENCES book(book_id));
 INSERT INTO loan VALUES (1, 10, '2021-01-05', '2021-01-15'), (2, 10, '2021-04-01', NULL), (3, 11, '2022-05-10', NULL);
@@ -38,6 +40,7 @@ READ = {
     "Tides, Dusk or Ravens: which has more pages": RAVENS,
     "Which book has the lower rating, Tides or Ravens?": RAVENS,
     "who is older, Ada Moss or Cid Vane?": ADA,
+    "what's costlier, Tides or Dusk?": "SELECT 'Dusk'",
     # averages of how long
     "How long does the warmup take on average?": "SELECT avg(warmup_min) FROM laser",
     # quarters and halves of years
