@@ -202,11 +202,18 @@ class QuestionReader:
 
     def _plain(self, text: str) -> str:
         """Return the text of a question as it is read."""
-        text = with_columns(without_asides(without_introduction(text)))
+        text = without_asides(without_introduction(text))
+        if (listed := with_columns(text)) != text and not self._names_a_question(text):
+            text = listed
         has_quarters = bool(self.elements.labels.similarity("quarter").max(initial=0.0) >= 1)
         if has_quarters or AttributeValues.of(self.stores).named(["q1"]):
             return text  # Q1 may be one of the values
         return with_months(text)
+
+    def _names_a_question(self, text: str) -> bool:
+        """Return whether a text has a name with a question mark: *the actors of Quo Vadis, Baby?*."""
+        nodes = (node for mention in mentions(self.stores, Question.of(text)) for node in mention.nodes)
+        return any("?" in self.stores.nodes.name(node) for node in nodes)
 
     def _readings(self, question: Question, found: list[Mention]) -> list[ChainReading]:
         """Return the best candidates with their probabilities."""

@@ -22,7 +22,7 @@ INSERT INTO book VALUES (10, 'Tides', 1, 300, 4.5, 900, '2020-05-17', 'gold', 3)
   (11, 'Embers', 1, 120, 3.5, 300, '2021-02-02', 'silver', 9),
   (12, 'Ravens', 2, 500, 2.5, 2500, '2021-05-30', 'gold', 7),
   (13, 'Salt Road', 1, 220, 4.0, 1200, '2021-08-09', NULL, 5),
-  (14, 'Dusk', 3, 90, 1.5, 150, '2022-11-11', NULL, 4);
+  (15, 'Why Not?', 3, 60, 3.0, 80, '2019-03-03', NULL, 2), (14, 'Dusk', 3, 90, 1.5, 150, '2022-11-11', NULL, 4);
 CREATE TABLE loan (loan_id INTEGER PRIMARY KEY, book_id INTEGER, loan_date DATE, return_date DATE,
   FOREIGN KEY (book_id) REFERENCES book(book_id));
 INSERT INTO loan VALUES (1, 10, '2021-01-05', '2021-01-15'), (2, 10, '2021-04-01', NULL), (3, 11, '2022-05-10', NULL);
@@ -49,13 +49,14 @@ READ = {
     "loans before the second half of 2021": "SELECT loan_id FROM loan WHERE loan_date < '2021-07-01'",
     # columns after the question
     "What was published in 2021? title and pages": "SELECT title, pages FROM book WHERE published LIKE '2021%'",
+    "who is the author of Why Not? name": "SELECT 'Cid Vane'",
     "list the lasers with name, wavelength and warmup": "SELECT name, wavelength_nm, warmup_min FROM laser",
     # best and worst
     "which book has the worst rating?": "SELECT 'Dusk'",
     "which laser has the worst error rate?": "SELECT 'Ruby'",
     "what is the best error rate": "SELECT 0.1",
     # asides, though a column is called record
-    "how many books are on record?": "SELECT 5",
+    "how many books are on record?": "SELECT 6",
     "which books do you have on record": "SELECT title FROM book",
     "list all the lasers that you have in the database": "SELECT name FROM laser",
     # units in names of columns
