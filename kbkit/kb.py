@@ -683,6 +683,32 @@ class KnowledgeBase:
 
         return ask(self.stores, question, alternatives)
 
+    def choose(self, result: AskResult, reading: int | str) -> AskResult:
+        """Choose a reading of a question, remember it in the workspace, and return the result with its answers.
+
+        ``reading`` is the number of one of ``result.offered(...)``, from 1, or its expression. From now on,
+        :meth:`ask` answers the question with it, whatever its case and punctuation. :meth:`choices` has all choices;
+        :meth:`forget_choice` undoes one. Raises :class:`KbError` for a reading that the question does not have.
+        """
+        from kbkit.questions.ask import choose
+
+        return choose(self.stores, result, reading)
+
+    def choices(self) -> pl.DataFrame:
+        """Return the chosen readings of questions, the last one first.
+
+        Columns: question, expression, chosen (time, UTC), problem (why this generation cannot use it, or null).
+        """
+        from kbkit.questions.choices import choice_table
+
+        return choice_table(self.stores)
+
+    def forget_choice(self, question: str) -> bool:
+        """Forget the reading that was chosen for a question; return whether there was one."""
+        from kbkit.questions.choices import forget_choice
+
+        return forget_choice(self.stores, question)
+
     def ask_many(
         self,
         questions: Queries | str | os.PathLike[str],

@@ -58,28 +58,43 @@ class QuestionLessons:
         ),
     ] = None
     forget: Annotated[
-        bool, typer.Option("--forget", help="Delete synonyms and what was learned, then exit.", rich_help_panel=RARE)
+        bool,
+        typer.Option(
+            "--forget",
+            help="Forget the reading chosen for QUESTION; without QUESTION, all that was taught; then exit.",
+            rich_help_panel=RARE,
+        ),
+    ] = False
+    choices: Annotated[
+        bool, typer.Option("--choices", help="List the readings that were chosen, then exit.", rich_help_panel=RARE)
     ] = False
 
-    def teach(self, context: typer.Context, kb: Path) -> bool:
-        """Change what was taught about the questions of a KB; return whether that was asked for."""
+    def teach(self, context: typer.Context, kb: Path, question: str | None) -> bool:
+        """Change what was taught about the questions of a KB, or list it; return whether that was asked for."""
         from kbkit.cli.progress import counting
         from kbkit.kb import KnowledgeBase
         from kbkit.questions import teaching
 
-        if not (self.learn or self.synonym or self.forget):
+        if not (self.learn or self.synonym or self.forget or self.choices):
             return False
         synonyms = pairs(self.synonym, "synonym", "directed=helmed")
         with KnowledgeBase(kb) as known:
-            if self.forget:
+            if self.forget and question is not None:
+                was_chosen = known.forget_choice(question)
+                note(context, ["Forgot the reading chosen for the question" if was_chosen else "No reading was chosen"])
+            elif self.forget:
                 teaching.forget(known.stores)
-                note(context, ["Deleted synonyms and learned weights"])
+                note(context, ["Deleted synonyms, chosen readings and learned weights"])
             for name, word in synonyms.items():
                 note(context, [f"{teaching.add_synonym(known.stores, name, word)}: {word}"])
             if self.learn is not None:
                 with counting(context.obj.quiet, "learn") as progress:
                     learned, kept = teaching.learn_from(known.stores, self.learn, progress)
                 _print_learned(learned, is_kept=kept)
+            if self.choices:
+                from kbkit.display.render import write
+
+                write(known.choices(), context.params["format"], context.params["output"])
         return True
 
 
@@ -96,6 +111,10 @@ def ask(
     alternatives: Annotated[
         int, typer.Option("--alternatives", metavar="N", help="Number of other expressions to show.")
     ] = 0,
+    pick: Annotated[
+        int | None,
+        typer.Option("--pick", metavar="N", help="Number of the reading to answer with, and to remember."),
+    ] = None,
     llm: Llm = None,
     trace: Annotated[
         Path | None, typer.Option("--trace", metavar="FILE", help="File for all steps (JSON lines).")
@@ -116,23 +135,31 @@ def ask(
     """Answer a question in plain English.
 
     Without a language model, the question is read as an answer expression, which is shown with a proof of each answer.
+    If the reading is not certain, the closest ones are offered: the number of one answers with it, and is remembered.
     With --llm, a model explores the KB and writes a SPARQL query; --llm auto --llm MODEL@URL asks the model only if
     the confidence is below 0.5.
     """
     from kbkit.display.render import check
     from kbkit.kb import KnowledgeBase
 
-    if lessons.teach(context, kb):
+    if lessons.teach(context, kb, question):
         return
     if question is None:
         raise KbError("No question given", "Example: ", Command('ask KB "Which rivers flow through Peru?"'))
     check(format, output)
     models = _models(llm, traced=bool(trace or continue_))
     with KnowledgeBase(kb) as known:
-        if not models or "auto" in (llm or ()):
+        if not models or "auto" in (llm or ()) or pick is not None:
             result = known.ask(question)
+            if pick is not None:
+                result = known.choose(result, pick)
             if not models or result.is_sure:
                 _write_result(context, result, explain, alternatives, format, output, cut(wrap))
+                is_asked = not result.is_sure and on_screen(format, output) and _is_dialogue()
+                if is_asked and (number := _picked()) is not None:
+                    typer.echo("")
+                    result = known.choose(result, number)
+                    _write_result(context, result, explain, 0, format, output, cut(wrap))
                 return
         history, before = conversation(continue_, trace)
         with opened(context, known, models, budget, price, prompt) as calls:
@@ -165,6 +192,17 @@ def _print_learned(learned: Learned, *, is_kept: bool) -> None:
     typer.echo("kept; undo with --forget" if is_kept else discarded)
 
 
+def _is_dialogue() -> bool:
+    """Return whether a person can be asked: input and output are a terminal."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _picked() -> int | None:
+    """Ask for the number of a reading; None for no number."""
+    answer: str = typer.prompt("Number of the reading (Enter: none)", default="", show_default=False, err=True)
+    return int(answer) if answer.strip().isdecimal() else None
+
+
 def _write_result(
     context: typer.Context,
     result: AskResult,
@@ -180,6 +218,8 @@ def _write_result(
     from kbkit.questions.reply import CLOSEST, MAX_PROOFS
 
     answers = result.answers
+    if result.unused_choice:
+        note(context, [result.unused_choice])
     if answers is None:
         raise KbError(
             "The question names nothing in this KB",
@@ -193,7 +233,7 @@ def _write_result(
         )
     if not on_screen(format, output):
         values = answers.value_table()
-        note(context, [result.expression])
+        note(context, [result.expression, *([result.certainty] if result.choice else [])])
         if not result.is_sure:
             note(context, [result.refusal])
         write(answers.nodes() if values is None else values, format, output)
@@ -202,7 +242,7 @@ def _write_result(
         _write_doubts(context, result, explain, max(alternatives, CLOSEST))
         return
     typer.echo(clean(result.expression))
-    typer.echo(f"confidence {result.confidence:.2f}\n")
+    typer.echo(f"{result.certainty if result.choice else f'confidence {result.confidence:.2f}'}\n")
     if explain:
         print_table(result.match_table(), sys.stdout, count=False)
         typer.echo("")
@@ -214,7 +254,7 @@ def _write_result(
         typer.echo("Not in this KB: the expression has no answers")
     if alternatives:
         typer.echo("")
-        print_table(result.alternatives.head(alternatives), sys.stdout, count=False)
+        _print_readings(result, alternatives + 1, "Other readings")
 
 
 def _write_doubts(context: typer.Context, result: AskResult, explain: bool, alternatives: int) -> None:
@@ -225,15 +265,26 @@ def _write_doubts(context: typer.Context, result: AskResult, explain: bool, alte
     if explain:
         print_table(result.match_table(), sys.stdout, count=False)
         typer.echo("")
-    typer.echo("Did you mean")
-    closest = result.closest(alternatives)
-    for expression in closest:
-        typer.echo(f"  {clean(expression)}")
-    kb = shlex.quote(str(context.params["kb"]))
-    words = ["kbkit", "ask", str(context.params["kb"]), result.question, "--llm", EXAMPLE]
+    words = ["kbkit", "ask", str(context.params["kb"]), result.question]
+    if _print_readings(result, alternatives, "Did you mean") and not _is_dialogue():
+        note(context, [f"Answer with the first one, and remember it: {shlex.join(words)} --pick 1"])
+    words += ["--llm", EXAMPLE]
     default = f"{VARIABLE} sets a default (kbkit docs llm)."
-    note(context, [f"Answers of a reading: kbkit answers {kb} {shlex.quote(closest[0])}"])
     note(context, [f"A language model may answer it: {shlex.join(words)} (see kbkit docs agent). {default}"])
+
+
+def _print_readings(result: AskResult, limit: int, heading: str) -> bool:
+    """Print the readings to choose from with their numbers, but the one that is used; return whether there are any."""
+    from kbkit.display.render import clean
+
+    used = result.expression if result.is_sure else ""
+    offered = [(n, one) for n, one in enumerate(result.offered(limit), 1) if one.expression != used]
+    if offered:
+        typer.echo(heading)
+    for number, one in offered:
+        lines = list(dict.fromkeys((one.text, one.expression)))
+        typer.echo("\n     ".join([f"{number:3}  {clean(lines[0])}", *map(clean, lines[1:])]))
+    return bool(offered)
 
 
 def _write(

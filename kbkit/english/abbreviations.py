@@ -21,9 +21,20 @@ _LAST = {"cd": "code", "dt": "date", "ln": "line", "nm": "name", "no": "number",
 """Abbreviations that are expanded only as the last of several words: ``order_no``."""
 
 
+_NANOMETRES = frozenset(
+    "absorption bandwidth diameter emission excitation fwhm peak thickness wave wavelength wavelengths".split()  # noqa: SIM905
+)
+"""Words after which ``nm`` is a unit: ``wavelength_nm``, but ``cust_nm``."""
+
+
+def in_nanometres(words: Sequence[str]) -> bool:
+    """Return whether the last of the lower-case words of a name is ``nm`` for nanometres rather than *name*."""
+    return words[-1:] == ["nm"] and words[-2:-1] != [] and words[-2] in _NANOMETRES
+
+
 def expanded(words: Sequence[str]) -> list[str]:
     """Return the words of a lower-case name with abbreviations expanded: ``cust nm`` gives *customer name*."""
-    last = len(words) - 1
+    last = len(words) - 1 - in_nanometres(list(words))
     known = (
         _LAST.get(word, word) if 0 < at == last else ABBREVIATIONS.get(word, word) for at, word in enumerate(words)
     )

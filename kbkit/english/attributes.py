@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from kbkit.english.abbreviations import expanded
+from kbkit.english.abbreviations import expanded, in_nanometres
 from kbkit.english.words import is_common, spoken
 from kbkit.schema import Attribute
 
@@ -24,13 +24,16 @@ UNITS = {
     "km2": Unit("km²", "square kilometres"), "km3": Unit("km³", "cubic kilometres"),
     "m2": Unit("m²", "square metres"), "m3": Unit("m³", "cubic metres"), "mi2": Unit("mi²", "square miles"),
     "ha": Unit("ha", "hectares"), "kg": Unit("kg", "kilograms"), "g": Unit("g", "grams"), "t": Unit("t", "tonnes"),
-    "lb": Unit("lb", "pounds"), "s": Unit("s", "seconds"), "c": Unit("°C", "degrees Celsius"),
+    "mg": Unit("mg", "milligrams"), "kb": Unit("kB", "kilobytes"), "mb": Unit("MB", "megabytes"),
+    "gb": Unit("GB", "gigabytes"), "lb": Unit("lb", "pounds"), "s": Unit("s", "seconds"),
+    "c": Unit("°C", "degrees Celsius"),
     "mw": Unit("MW", "megawatts"), "kw": Unit("kW", "kilowatts"), "kmh": Unit("km/h", "kilometres per hour"),
     "seconds": Unit("seconds", "seconds"), "minutes": Unit("minutes", "minutes"), "hours": Unit("hours", "hours"),
     "days": Unit("days", "days"), "years": Unit("years", "years"), "usd": Unit("US dollars", "US dollars"),
     "eur": Unit("euros", "euros"), "gbp": Unit("pounds", "pounds"), "percent": Unit("percent", "percent"),
 }  # fmt: skip
 """Units by the last word of an attribute's name."""
+_NANOMETRES = Unit("nm", "nanometres")
 EXPANDED = {"max": "maximum", "min": "minimum", "avg": "average"}
 """Abbreviations in names of attributes."""
 _LOCATED = {"base": "is", "headquarters": "are", "home": "is", "main office": "is", "office": "is", "seat": "is"}
@@ -67,6 +70,7 @@ def words_of_name(name: str) -> AttributeWords:
         return AttributeWords(f"number of {counts}", None, counts)
     is_letter = len(words[-1]) == 1 and "_" not in name  # vitamin C
     unit = UNITS.get(words[-1].casefold()) if len(words) > 1 and not is_letter else None
+    unit = _NANOMETRES if in_nanometres([word.casefold() for word in words]) else unit
     return AttributeWords(_expanded(words[:-1] if unit else words), unit)
 
 

@@ -5,6 +5,7 @@ Everything else in a question is a content word, which the reading of the questi
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 
@@ -208,6 +209,7 @@ ADJECTIVES = {
     "warm": Adjective(1, ("temperature",)),
     "cold": Adjective(-1, ("temperature",)),
     "expensive": Adjective(1, ("price", "cost", "budget")),
+    **dict.fromkeys(("pricey", "costly"), Adjective(1, ("price", "cost", "budget"))),
     "cheap": Adjective(-1, ("price", "cost", "budget")),
     "populous": Adjective(1, ("population",)),
     "populated": Adjective(1, ("population",)),
@@ -223,10 +225,31 @@ ADJECTIVES = {
 }
 
 
+GOOD_MEASURES = _words(
+    "accuracy attendance earnings efficiency fitness gpa goals grade grades gross income mark marks medals pay"
+    " performance points popularity profit quality rating ratings revenue review reviews salary salaries satisfaction"
+    " score scores stars victories votes wage wages win wins yield"
+)
+"""Words of measures of which more is better."""
+BAD_MEASURES = _words(
+    "accidents churn complaint complaints crime crimes damage deaths debt defect defects deficit delay delays dropout"
+    " error errors failure failures fault faults fatalities injuries latency loss losses mortality penalties penalty"
+    " place placing pollution position rank ranking turnover unemployment"
+)
+"""Words of measures of which less is better."""
+
+
+def goodness(words: Iterable[str]) -> int:
+    """Return 1 if more of the measure with these words is better, -1 if less is, 0 if that is not known."""
+    said = {*words}
+    return -1 if said & BAD_MEASURES else 1 if said & GOOD_MEASURES else 0
+
+
 def _forms(ending: str) -> dict[str, Adjective]:
     forms = {}
     for word, adjective in ADJECTIVES.items():
-        stem = word[:-1] if word.endswith("e") else word[:-1] + "i" if word.endswith("y") else word
+        stem = word[:-1] if word.endswith("e") else word
+        stem = f"{word.removesuffix('y').removesuffix('e')}i" if word.endswith("y") else stem
         forms[stem + ending] = forms[stem + stem[-1] + ending] = adjective
     return forms
 

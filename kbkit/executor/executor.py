@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from kbkit.answers.answer_set import AnswerSet
     from kbkit.graph.pages import Page
+    from kbkit.questions.ask import AskResult
     from kbkit.stores.sql_results import ResultBounds
 
 _SURROGATE = re.compile("[\ud800-\udfff]")  # stands for bytes that could not be decoded
@@ -152,8 +153,8 @@ class Executor:
     settings: PromptSettings = field(default_factory=PromptSettings)
     last: Last | None = None
     links: Sequence[str | int] = ()
-    readings: Sequence[str] = ()
-    """The closest readings of a question that was not answered, which a number alone runs."""
+    readings: int = 0
+    """Number of readings that are offered of a question that was not answered; a number alone chooses one."""
     visited: list[str | int] = field(default_factory=list)
     history: Callable[[], Sequence[str]] | None = None
     system: Callable[[str], int] | None = None
@@ -164,6 +165,8 @@ class Executor:
     ran: str = ""
     """The text last passed to an engine; positions in its errors refer to it."""
     _announced: str = ""
+    _undecided: AskResult | None = None
+    """The question of which readings are offered."""
     _page: Page | None = None
     """The page that was shown after the last result."""
     _rows: pl.DataFrame | None = None
@@ -183,7 +186,7 @@ class Executor:
         self.close()
         self.kb, self.last, self.links, self.visited, self._announced, self._connection = kb, None, (), [], "", None
         self._rows = self._page = None
-        self.readings = ()
+        self.readings = 0
 
     def close(self) -> None:
         """Close the KB."""
@@ -319,19 +322,27 @@ class Executor:
 
         result = self.kb.ask(text)
         if result.is_sure and result.answers is not None:
-            note = f"read as {result.expression} (confidence {result.confidence:.2f})"
-            return replace(self.answered(result.answers), note=note)
-        closest = result.closest(CLOSEST)
+            return self._read_as(result)
+        offered = result.offered(CLOSEST)
         if searches:
-            return replace(self.search(text), note=asking.note(result.refusal, closest))
-        self.readings, self.links, self._page = closest, (), None
-        return StatementOutcome("ask", asking.choices(result.refusal, closest))
+            return replace(self.search(text), note=asking.note(result, offered))
+        self.readings, self.links, self._page = len(offered), (), None
+        self._undecided = result
+        return StatementOutcome("ask", asking.choices(result, offered))
 
     def choose(self, number: int) -> StatementOutcome:
-        """Return the answers of one of the closest readings of the last question."""
-        if not 1 <= number <= len(self.readings):
-            raise KbError(f"Invalid reading number {number}", f"Readings are numbered from 1 to {len(self.readings)}")
-        return self.answered(self.answer_set(self.readings[number - 1]))
+        """Answer the last question with one of the readings that are offered, and remember the choice."""
+        assert self._undecided is not None
+        return self._read_as(self.kb.choose(self._undecided, number))
+
+    def _read_as(self, result: AskResult) -> StatementOutcome:
+        assert result.answers is not None
+        certainty = f"confidence {result.confidence:.2f}" if result.choice is None else result.certainty
+        lines = [
+            f"read as {result.expression} ({certainty})",
+            *([result.unused_choice] if result.unused_choice else []),
+        ]
+        return replace(self.answered(result.answers), note="\n".join(lines))
 
     def search(self, text: str, **options: Any) -> StatementOutcome:
         """Search for words; ``options`` override those of the settings."""
@@ -351,7 +362,7 @@ class Executor:
         self, last: Last, value: Any = None, preview: pl.DataFrame | None = None, frame: pl.DataFrame | None = None
     ) -> StatementOutcome:
         """Make a result the last result and return it as an outcome of the rows ``frame`` (default: the result's)."""
-        self.last, self._page, self.readings = last, None, ()
+        self.last, self._page, self.readings = last, None, 0
         self.links = self._nodes_of(last.frame)
         frame = last.frame if frame is None else frame
         self._rows = frame if preview is None else preview
@@ -471,7 +482,7 @@ class Executor:
         """Return a node's page; its links can then be opened by number."""
         page = self._page = self.kb.page(node)
         self.visited.append(page.data["id"])
-        self.links, self.readings = page.links, ()
+        self.links, self.readings = page.links, 0
         return StatementOutcome(languages.COMMAND, page)
 
     def _following(self, shown: Page, count: int) -> StatementOutcome:

@@ -38,6 +38,7 @@ _NEXT = {
     "sql": "The tool schema lists tables and columns.",
     "answers": "The tool schema lists types and relations.",
     "ask": "Ask in other words, or write an answer expression for the tool answers.",
+    "choose": "Ask again for the readings of the question.",
 }
 """What to do after an error that does not say it, by tool."""
 PATH = "/mcp"
@@ -126,9 +127,9 @@ def server(kb: KnowledgeBase, limits: ToolLimits) -> Any:
 
 
 def _described(types: Any, tool: McpTool) -> Any:
-    """Return a tool as clients see it; no tool changes anything."""
+    """Return a tool as clients see it; no tool changes the KB."""
     hints = types.ToolAnnotations(
-        read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+        read_only_hint=tool.is_read_only, destructive_hint=False, idempotent_hint=True, open_world_hint=False
     )
     output = tool.output and dict(tool.output)
     return types.Tool(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from kbkit.kb import KnowledgeBase
+    from kbkit.questions.ask import AskResult
 
 SHOWN = 20
 """Default number of rows that a tool returns."""
@@ -60,6 +61,7 @@ class McpTool:
     arguments: Mapping[str, Mapping[str, Any]]
     work: Callable[..., ToolReply]
     output: Mapping[str, Any] | None = None
+    is_read_only: bool = True
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -89,7 +91,10 @@ _ASK_SCHEMA = {
         count=_COUNT,
         complete=_COMPLETE,
         refusal={**_TEXT, "description": "What could not be read; empty if the question is answered."},
-        closest={**_WORDS, "description": "The closest readings as answer expressions, if it is not answered."},
+        closest={
+            **_RECORDS,
+            "description": "The closest readings, if it is not answered: number, words, and answer expression.",
+        },
     )
 }
 _SIMILAR_SCHEMA = _object(nodes=_RECORDS)
@@ -143,6 +148,13 @@ def tools(kb: KnowledgeBase, limits: ToolLimits) -> list[McpTool]:
         )
         does = f"{does} Example: {example.ask}"
         found.append(McpTool("ask", does, {"question": text, **limit}, work.ask, _ASK_SCHEMA))
+        does = (
+            "Answer a question that ask did not answer with one of its closest readings, and remember it for the"
+            " question. Only for a reading that the user chose: show the readings to the user first."
+        )
+        number = {"type": "integer", "minimum": 1, "description": "Number of the reading."}
+        arguments = {"question": text, "reading": number, **limit}
+        found.append(McpTool("choose", does, arguments, work.choose, _ASK_SCHEMA, is_read_only=False))
     if kb.has("embeddings") or kb.has("vectors"):
         does = "Return the entities of the same type that are most similar to one, by the graph or else by their texts."
         found.append(
@@ -232,7 +244,13 @@ class _Work:
         return ToolReply("\n".join(lines) or "no similar entity", {"nodes": records(shown)})
 
     def ask(self, question: str, limit: int = SHOWN) -> ToolReply:
-        found = reply(self._kb.ask(question), limit)
+        return self._replied(self._kb.ask(question), limit)
+
+    def choose(self, question: str, reading: int, limit: int = SHOWN) -> ToolReply:
+        return self._replied(self._kb.choose(self._kb.ask(question), reading), limit)
+
+    def _replied(self, result: AskResult, limit: int) -> ToolReply:
+        found = reply(result, limit)
         names = self._explorer.names
         answers = [
             {"type": kind, "key": key, "name": name, "proof": proof} for _, kind, key, name, proof in found.answers
@@ -240,13 +258,18 @@ class _Work:
         data = {
             "answered": found.is_answered, "confidence": round(found.confidence, 3), "expression": found.expression,
             "value": _plain(found.value), "answers": answers, "count": found.count, "complete": found.count <= limit,
-            "refusal": found.refusal, "closest": found.closest,
+            "refusal": found.refusal,
+            "closest": [] if found.is_answered else [
+                {"number": n, "words": one.text, "expression": one.expression} for n, one in enumerate(found.others, 1)
+            ],
         }  # fmt: skip
+        told = [found.unused_choice] if found.unused_choice else []
         if not found.is_answered:
-            closest = [f"- {reading}" for reading in found.closest]
-            head = ["Closest readings, which the tool answers can run:"] if closest else []
-            return ToolReply("\n".join([found.refusal, *head, *closest, _UNREAD]), data)
-        lines = [f"expression: {found.expression}", f"confidence: {found.confidence:.2f}"]
+            closest = [f"{n}. {one.text}: {one.expression}" for n, one in enumerate(found.others, 1)]
+            head = ["Closest readings, for the user to choose from (tool choose):"] if closest else []
+            return ToolReply("\n".join([*told, found.refusal, *head, *closest, _UNREAD]), data)
+        confidence = found.certainty if found.is_chosen else f"confidence: {found.confidence:.2f}"
+        lines = [*told, f"expression: {found.expression}", confidence]
         lines += [] if found.value is None else [f"value: {found.value_text}"]
         more = f"; the first {limit}:" if found.count > limit else ":" if answers else ""
         lines.append(plural(found.count, "answer" if found.value is None else "node") + more)

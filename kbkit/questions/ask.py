@@ -5,9 +5,12 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from kbkit.errors import KbError
 from kbkit.questions.chain_reading import ChainReading
+from kbkit.questions.choices import ReadingChoices, keep_choice, resolved
 from kbkit.questions.clause_reading import ClauseReading, WordMatch
 from kbkit.questions.reader import QuestionReader, Read
+from kbkit.questions.understood import ReadingInWords, certainty, in_words
 from kbkit.stores import Stores
 
 if TYPE_CHECKING:
@@ -15,38 +18,59 @@ if TYPE_CHECKING:
 
     from kbkit.answers.answer_set import AnswerSet
     from kbkit.answers.why import Why
+    from kbkit.questions.taught import ChosenReading
 
 MAX_ALTERNATIVES = 5
+MAX_OFFERED = 20
+"""Number of readings that a person can choose from, at most."""
+_TRIED = 30
+"""Number of best readings that are run to find different ones to choose from."""
+_MAX_COMPARED = 100_000
+"""Number of nodes up to which readings are compared by their values."""
 
 
 class AskResult:
     """The answers to a question, with the expression it was read as.
 
     ``answers`` is an :class:`kbkit.answers.answer_set.AnswerSet`, empty if the KB has none, or None if the question
-    could not be read. ``confidence`` is the probability that the answers are exactly right.
+    could not be read. ``confidence`` is the probability that the answers are exactly right; it is 1 for a reading that
+    a person chose for the question, which ``choice`` is then.
     """
 
     def __init__(self, stores: Stores, read: Read, alternatives: int = MAX_ALTERNATIVES) -> None:
         self._stores, self._read, self._alternatives = stores, read, alternatives
+        self.choice: ChosenReading | None = ReadingChoices.of(stores).find(read.text)
+        """The reading that a person chose for the question, if it is used."""
+        self.unused_choice = ""
+        """Why the reading that a person chose is not used, as a sentence without a full stop; else empty."""
+        self._chosen: AnswerSet | None = None
+        if self.choice is not None:
+            self._chosen, self.unused_choice = resolved(stores, self.choice)
+        if self._chosen is None:
+            self.choice = None
 
     @property
     def question(self) -> str:
         """The question."""
-        return self._read.question.text
+        return self._read.text
 
     @property
     def reading(self) -> ChainReading | ClauseReading | None:
-        """The best reading; None if there is none."""
+        """The best reading, whatever was chosen; None if there is none."""
         return self._read.best
 
     @property
     def answers(self) -> AnswerSet | None:
         """The answers, evaluated lazily."""
+        if self._chosen is not None:
+            return self._chosen
         return None if self.reading is None else self.reading.answers
 
     @property
     def expression(self) -> str:
         """The answer expression that the question was read as; empty if it could not be read."""
+        if self.choice is not None:
+            return self.choice.expression
         return "" if self.reading is None else self.reading.expression
 
     @property
@@ -56,23 +80,30 @@ class AskResult:
 
     @property
     def confidence(self) -> float:
-        """The probability that the answers are exactly right, 0 to 1."""
-        return self._read.confidence
+        """The probability that the answers are exactly right, 0 to 1; 1 for a chosen reading."""
+        return 1.0 if self.choice is not None else self._read.confidence
+
+    @property
+    def certainty(self) -> str:
+        """The confidence in words, or when the reading was chosen."""
+        return certainty(self.confidence) if self.choice is None else f"as you chose on {self.choice.when[:10]}"
 
     @property
     def is_trusted(self) -> bool:
         """Whether the expression explains all content words of the question, verbs aside, and its operators."""
-        return self.reading is not None and self.reading.is_trusted
+        return self.choice is not None or (self.reading is not None and self.reading.is_trusted)
 
     @property
     def unexplained(self) -> list[str]:
         """The content words of the question that nothing in the expression explains."""
-        return [] if self.reading is None else list(dict.fromkeys(self.reading.unexplained))
+        if self.reading is None or self.choice is not None:
+            return []
+        return list(dict.fromkeys(self.reading.unexplained))
 
     @property
     def is_sure(self) -> bool:
         """Whether the answers can be used as they are: the reading is trusted, and more likely right than not."""
-        return self._read.is_sure
+        return self.choice is not None or self._read.is_sure
 
     @property
     def doubts(self) -> list[str]:
@@ -98,17 +129,37 @@ class AskResult:
 
     def closest(self, limit: int) -> list[str]:
         """Return the expressions of the best readings, at most ``limit``."""
-        return [] if self.reading is None else [self.expression, *self.alternatives["expression"].to_list()][:limit]
+        return list(self._closest_sets(limit))
 
-    def closest_sets(self, limit: int) -> list[tuple[str, AnswerSet]]:
-        """Return the best readings, at most ``limit``: expressions with their answers."""
-        if self.answers is None:
-            return []
-        found = {self.expression: self.answers}
+    def _closest_sets(self, limit: int) -> dict[str, AnswerSet]:
+        """Return the best readings, at most ``limit``: expressions with their answers; the same whatever was chosen."""
+        found = {} if self.reading is None else {self.reading.expression: self.reading.answers}
         for one in self._read.all:
             if len(found) < limit:
                 found.setdefault(one.expression, one.answers)
-        return list(found.items())[:limit]
+        return dict(list(found.items())[:limit])
+
+    def offered(self, limit: int) -> list[ReadingInWords]:
+        """Return the best readings to choose from in words, at most ``limit``.
+
+        No two have the same answers, and none is without answers where others have some.
+        """
+        found: dict[object, ReadingInWords] = {}
+        empty: list[ReadingInWords] = []
+        for expression, answers in self._closest_sets(_TRIED).items():
+            if len(found) == limit:
+                break
+            try:
+                key, is_empty = _content(answers)
+            except KbError:
+                continue
+            if key not in found:
+                one = ReadingInWords(expression, in_words(answers, self._stores), len(answers))
+                if is_empty:
+                    empty.append(one)
+                else:
+                    found[key] = one
+        return list(found.values()) or empty[:limit]
 
     @property
     def stores(self) -> Stores:
@@ -117,8 +168,8 @@ class AskResult:
 
     @cached_property
     def matches(self) -> list[WordMatch]:
-        """What each name and word of the question was matched to."""
-        return [] if self.reading is None else self.reading.matches()
+        """What each name and word of the question was matched to; nothing for a chosen reading."""
+        return [] if self.reading is None or self.choice is not None else self.reading.matches()
 
     def match_table(self) -> pl.DataFrame:
         """Return :attr:`matches` as a table: words, meaning, similarity (0 to 1)."""
@@ -164,6 +215,30 @@ class AskResult:
         return f"<AskResult {self.expression or 'not read'}, confidence {self.confidence:.2f}>"
 
 
+def _content(answers: AnswerSet) -> tuple[object, bool]:
+    """Return what two readings with the same answers share, and whether there are no answers or a count of 0."""
+    if len(answers) > _MAX_COMPARED:
+        return answers.expression, False
+    value = answers.value
+    is_zero = value == 0 and not isinstance(value, bool)
+    return (str(answers.ids.tobytes()), "") if value is None else repr(value), value == [] or is_zero or (
+        value is None and not len(answers)
+    )
+
+
 def ask(stores: Stores, question: str, alternatives: int = MAX_ALTERNATIVES) -> AskResult:
     """Read and answer a question; see :meth:`kbkit.kb.KnowledgeBase.ask`."""
     return AskResult(stores, QuestionReader.of(stores).read(question), alternatives)
+
+
+def choose(stores: Stores, result: AskResult, reading: int | str) -> AskResult:
+    """Choose a reading of a question and remember it; see :meth:`kbkit.kb.KnowledgeBase.choose`."""
+    offered = [one.expression for one in result.offered(MAX_OFFERED)]
+    if isinstance(reading, int) and not 1 <= reading <= len(offered):
+        some = f"Readings are numbered from 1 to {len(offered)}" if offered else "The question has no readings"
+        raise KbError(f"Invalid reading number {reading}", some)
+    expression = offered[reading - 1] if isinstance(reading, int) else reading
+    if expression not in offered and expression not in result.closest(_TRIED):
+        raise KbError(f"The question has no reading {expression!r}", "Ask it again and choose one that is offered")
+    keep_choice(stores, result.question, expression)
+    return ask(stores, result.question)

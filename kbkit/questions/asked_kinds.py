@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from kbkit.answers.attribute_values import ColumnValues
 from kbkit.answers.syntax import (
     Expression,
 )
-from kbkit.english.question_words import COUNTED, DWELLING, PLACES, PRICES
+from kbkit.english.question_words import COUNTED, DWELLING, PLACES, PRICES, Adjective
 from kbkit.english.words import may_be_verb
 from kbkit.questions.clauses import AskedTarget, is_type
 from kbkit.questions.conditions import ConditionPlanner
@@ -46,6 +47,25 @@ class AskedPlanner(ConditionPlanner):
         link = QuestionLink(0, 0, "how much", (LabelOption(kind, name, 1.0, True),))
         is_one = all(one == kind or self._is_single(one, kind) for one in about)
         return AskedTarget(link, "" if is_one else "sum")
+
+    def _averaged(self, adjective: Adjective) -> AskedTarget:
+        """Return the average of the number that an adjective compares: *how long are films on average*."""
+        kinds = list(dict.fromkeys([*self._types_in(self.clauses.context), *self._conditioned()]))[:1]
+        try:
+            found = self._by_adjective(adjective, kinds)
+        except NotReadError:
+            dates = sum(
+                self.elements.is_yearly(kind, a.name) for kind in kinds for a in self.elements.types[kind].attributes
+            )
+            what = "the time between two dates" if dates > 1 else f"'{adjective.nouns[0]}'"
+            self.clauses.unread.append(what)
+            raise NotReadError(what) from None
+        if self._is_date(found):
+            self.clauses.unread.append("an average of dates")
+            raise NotReadError("an average of dates")
+        for word in [word for word in self.clauses.unexplained if may_be_verb(word)]:
+            self._explain(word)
+        return AskedTarget(QuestionLink(0, 0, "how", (replace(found, score=1.0, is_number=True),)), "avg")
 
     def _said_number(self) -> AskedTarget | None:
         """Return the number of the named nodes that a verb is about: *how much does Ann earn*, of a salary."""

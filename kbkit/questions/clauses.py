@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from kbkit.english.question_words import SUPERLATIVES, Adjective
+from kbkit.english.question_words import ADJECTIVES, SUPERLATIVES, Adjective
 from kbkit.questions.links import QuestionLink
 from kbkit.questions.question import Question
 
@@ -67,6 +67,11 @@ class Most:
     total: str = ""
     """``sum`` or ``avg`` of ``label`` is compared: the member with the highest total fines."""
 
+    @property
+    def is_judged(self) -> bool:
+        """Whether it is the best or the worst, of which only the measure tells whether it is the most or the least."""
+        return self.adjective.nouns == ADJECTIVES["good"].nouns
+
 
 @dataclass(frozen=True)
 class AskedTarget:
@@ -108,6 +113,8 @@ class Clauses:
     """Whether it asks for people: it begins with *who*, or says *anyone who*."""
     said: list[QuestionLink] = field(default_factory=list)
     """The labels that the verb after *who* is derived from: *represents*, of the counties represented."""
+    averaged: Adjective | None = None
+    """What an average is asked of: *how long on average*."""
     is_how_much: bool = False
     """Whether it asks *how much* without saying of what."""
     is_where: bool = False

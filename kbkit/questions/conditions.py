@@ -19,8 +19,10 @@ from kbkit.answers.syntax import (
     Test,
     ValueColumn,
 )
+from kbkit.english.headings import attribute_heading
+from kbkit.english.question_words import goodness
 from kbkit.questions.attribute_tests import ConditionPart
-from kbkit.questions.clauses import AskedTarget, Most, Restriction
+from kbkit.questions.clauses import AskedTarget, Most, Restriction, is_type
 from kbkit.questions.expressions import whole_number
 from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.lexicon import label_words, stem
@@ -96,12 +98,24 @@ class ConditionPlanner(MeasureTests):
     def _superlative(self, most: Most, measure: tuple[LabelOption | None, int], owner: int) -> Superlative:
         option, counted = measure
         sign = most.adjective.sign
+        if option is not None and most.is_judged:
+            sign *= self._goodness(option, most)
         if option is not None and most.adjective.dates and self._is_date(option):
             sign = -sign
         by: Measure = option.attribute if option is not None else self._count(owner, counted)
         if most.count > 1:
             return Superlative("top" if sign > 0 else "bottom", by, number=most.count)
         return Superlative("max" if sign > 0 else "min", by)
+
+    def _goodness(self, option: LabelOption, most: Most) -> int:
+        """Return 1 if more of an attribute is better, -1 if less is; raise :class:`NotReadError` if none is known."""
+        sign = goodness(label_words(option.attribute))
+        is_unsaid = most.label is None or is_type(most.label)
+        if not sign or (is_unsaid and sign < 0):  # the best employee: hardly by the error rate
+            best = "best" if most.adjective.sign > 0 else "worst"
+            self.clauses.unread.append(f"which {attribute_heading(option.attribute)} is the {best}")
+            raise NotReadError(self.clauses.unread[-1])
+        return sign
 
     def _met(self, owner: int) -> Expression:
         """Return the nodes of a type that meet the conditions of the question."""

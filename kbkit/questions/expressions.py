@@ -23,6 +23,7 @@ from kbkit.answers.syntax import (
     Superlative,
     ValueColumn,
 )
+from kbkit.english.question_words import ADJECTIVES, goodness
 from kbkit.questions.candidates import Topic
 from kbkit.questions.elements import COMPARED, COMPARED_NEIGHBOURS, HOP, MOST, MOST_NEIGHBOURS, VALUE, Element, Elements
 from kbkit.questions.lexicon import label_words
@@ -151,9 +152,15 @@ def year(number: Decimal) -> int | str:
 
 
 def _is_reversed(question: Question, element: Element) -> bool:
-    """Return whether a superlative means the least of an attribute that is a date: the oldest has the earliest."""
+    """Return whether a superlative means the least of an attribute though it is the most of others.
+
+    That is so for dates, as the oldest has the earliest, and for what is bad, as the best has the least errors.
+    """
     assert question.superlative is not None
-    return question.superlative.adjective.dates and is_date(element.name)
+    adjective = question.superlative.adjective
+    if adjective.nouns == ADJECTIVES["good"].nouns and goodness(label_words(element.name)) < 0:
+        return True
+    return adjective.dates and is_date(element.name)
 
 
 def is_date(name: str) -> bool:

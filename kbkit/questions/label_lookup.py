@@ -91,7 +91,11 @@ class LabelLookup:
                 if unit and is_number(attribute.type):
                     self.measured.add(UNITS[unit].measures)
                 for text in dict.fromkeys((attribute.name, attribute.label or attribute.name)):
-                    self._add(label_words(text), option)
+                    words = label_words(text)
+                    self._add(words, option)
+                    is_noun = len(words) > 1 and words[-1] == unit and not is_participle(words[-2])  # not: used_kb
+                    if unit and is_number(attribute.type) and is_noun:
+                        self._add(words[:-1], option)  # the wavelength, of wavelength_nm
 
     def labelled(self, words: Sequence[str]) -> tuple[LabelOption, ...]:
         """Return the labels with these words: with all of them and no others, else with these and others."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -99,8 +99,7 @@ def learn(
     )
     is_better = after > before
     if is_better:
-        taught = Taught.of(stores)
-        write(stores.workspace.folder, Taught(taught.synonyms, learned))
+        write(stores.workspace.folder, replace(Taught.of(stores), learned=learned))
         QuestionReader.renew(stores)
     return learned, is_better
 

@@ -23,6 +23,7 @@ from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.lexicon import label_words
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.links import QuestionLink
+from kbkit.questions.units import UNITS, unit_of
 
 NO_ATTRIBUTE = "no attribute fits the adjective"
 """Why a superlative or a comparison is not read, if nothing is named that the adjective could compare."""
@@ -39,6 +40,13 @@ _SAME_TIME = 0.03
 """How much better one of several dates must be said, at least."""
 _TIMED = 0.75
 """Score of an attribute that holds dates or years, whatever its name, as what *before* and *latest* compare."""
+
+
+_MEASURED = {
+    **dict.fromkeys(("length", "distance", "height", "elevation", "altitude", "depth", "width", "breadth"), "length"),
+    **{"duration": "time", "area": "area", "volume": "volume", "weight": "mass", "mass": "mass"},
+}
+"""What the nouns of adjectives are measured in."""
 
 
 class NotReadError(Exception):
@@ -148,11 +156,15 @@ class Meanings:
         labels, best, chosen, label = self.elements.labels, 0.0, None, -1
         timed: dict[str, float] = {}
         nouns = [*adjective.nouns, *(("year", "date") if adjective.dates else ())]
+        units = {_MEASURED.get(noun, "") for noun in nouns}
         near = list(near)
         is_own = "date" in nouns and bool(near) and self._has_dates(near[0])
         for place, kind in enumerate(dict.fromkeys(near)):
             for at in self.elements.of_kind(MOST, kind).tolist():  # numbers and dates
                 element = self.elements.all[at]
+                unit = unit_of(label_words(element.name))
+                if unit and "" not in units and UNITS[unit].measures not in units:
+                    continue  # long is not a size in bytes
                 if is_dated and not self._type_of(LabelOption(kind, element.name)).startswith(("DATE", "TIMESTAMP")):
                     continue
                 hint = _HINT * self._expressed([at])  # born after 1990: a date of birth, not of death

@@ -42,6 +42,8 @@ class Planner(GroupPlanner):
             raise NotReadError("a relation between nodes of one type")
         if clauses.is_how_much and not clauses.targets:
             clauses.targets.append(self._how_much())
+        if clauses.averaged is not None and not clauses.targets:
+            clauses.targets.append(self._averaged(clauses.averaged))
         clauses.targets += [found for found in (self._when(), self._where()) if found is not None]
         asked = self._asked()
         if clauses.is_yes_no and not clauses.targets:

@@ -23,10 +23,12 @@ from kbkit.questions.elements import Elements
 from kbkit.questions.lexicon import Floats
 from kbkit.questions.meanings import NO_ATTRIBUTE, SEVERAL_DATES
 from kbkit.questions.mentions import Mention, mentions
+from kbkit.questions.plain_text import with_columns, with_months, without_asides, without_introduction
 from kbkit.questions.question import Question
 from kbkit.questions.scoring import PLACES, WEIGHTS, score
 from kbkit.questions.spelling import Spelling
 from kbkit.questions.taught import Learned, Taught
+from kbkit.questions.values import AttributeValues
 from kbkit.stores import Stores
 
 MAX_READINGS = 60
@@ -51,8 +53,6 @@ _MAX_READ = 64
 """Number of questions whose readings are kept."""
 MAX_DOUBTFUL = 0.25
 """Limit on the confidence of a reading that is not trusted."""
-_INTRODUCTION = re.compile(r"^[^:?]{0,30}\bquestion\b[^:?]{0,10}:\s+", re.I)
-"""What announces a question: ``Quick question: ...``."""
 SURE = 0.5
 """Least confidence of answers that can be used as they are."""
 _BEFORE_CHAIN = 0.8
@@ -65,6 +65,8 @@ _COMPARED = 6
 class Read:
     """A question, the names found in it, and its readings: along chains of relations, best first, and by clauses."""
 
+    text: str
+    """The question as it was asked, with what announces it."""
     question: Question
     mentions: list[Mention]
     candidates: Callable[[], list[ChainReading]]
@@ -189,9 +191,8 @@ class QuestionReader:
 
     def _read(self, text: str) -> Read:
         """Return the readings of a question; raise :class:`KbError` if it is empty."""
-        text = _INTRODUCTION.sub("", text)
-        read = self._read_nodes(text)
-        return self._with_edges(text, read)
+        plain = self._plain(text)
+        return self._with_edges(plain, self._read_nodes(text, plain))
 
     def _with_edges(self, text: str, read: Read) -> Read:
         """Return the reading of a question with words about the edges of a step, if there are such, else ``read``."""
@@ -199,7 +200,7 @@ class QuestionReader:
         for said in self._edges.of(text):
             if read.is_sure and read.best and not (read.best.tree and means_more(self.elements, read.best.tree, said)):
                 continue
-            rest = self._read_nodes(said.rest) if said.rest.strip() else read
+            rest = self._read_nodes(said.rest, said.rest) if said.rest.strip() else read
             if rest.best is None or not rest.is_sure:
                 continue
             reading = edge_reading(self.elements, rest.best, rest.by_clauses, said, rest.confidence)
@@ -207,10 +208,10 @@ class QuestionReader:
                 found.setdefault(reading.expression, reading)
         if len(found) != 1:  # of several, none is certain
             return read
-        return Read(read.question, read.mentions, list, next(iter(found.values())))
+        return Read(read.text, read.question, read.mentions, list, next(iter(found.values())))
 
-    def _read_nodes(self, text: str) -> Read:
-        """Return the readings of a question, about nodes and their attributes only."""
+    def _read_nodes(self, asked: str, text: str) -> Read:
+        """Return the readings of the text of a question, about nodes and their attributes only."""
         question = Question.of(text)
         if not text.strip():
             raise KbError("Empty question", "Enter at least one word")
@@ -218,7 +219,24 @@ class QuestionReader:
         names = [mention for mention in found if mention.is_sure or mention.text.isdigit()]
         spelling = self._spelling.corrected(question, found)
         question = Question.of(text, frozenset(at for mention in names for at in mention.tokens), spelling)
-        return Read(question, found, lambda: self._readings(question, found), self._by_clauses.read(question, found))
+        return Read(
+            asked, question, found, lambda: self._readings(question, found), self._by_clauses.read(question, found)
+        )
+
+    def _plain(self, text: str) -> str:
+        """Return the text of a question as it is read."""
+        text = without_asides(without_introduction(text))
+        if (listed := with_columns(text)) != text and not self._names_a_question(text):
+            text = listed
+        has_quarters = bool(self.elements.labels.similarity("quarter").max(initial=0.0) >= 1)
+        if has_quarters or AttributeValues.of(self.stores).named(["q1"]):
+            return text  # Q1 may be one of the values
+        return with_months(text)
+
+    def _names_a_question(self, text: str) -> bool:
+        """Return whether a text has a name with a question mark: *the actors of Quo Vadis, Baby?*."""
+        nodes = (node for mention in mentions(self.stores, Question.of(text)) for node in mention.nodes)
+        return any("?" in self.stores.nodes.name(node) for node in nodes)
 
     def _readings(self, question: Question, found: list[Mention]) -> list[ChainReading]:
         """Return the best candidates with their probabilities."""

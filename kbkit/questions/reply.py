@@ -10,9 +10,7 @@ from kbkit.display.render import cell
 from kbkit.questions.understood import (
     ReadingInWords,
     UnderstoodWords,
-    certainty,
     in_words,
-    readings,
     understood,
 )
 
@@ -41,9 +39,10 @@ class AskReply:
 
     If it ``is_answered``: the ``expression`` it was read as, the ``value`` (None if the question asks for nodes), the
     number of nodes, and the first ``answers`` with proofs. The nodes of a value are those it was computed from. Else
-    ``refusal`` says in one sentence what could not be read, and ``closest`` has the closest readings, best first.
-    ``phrase`` is the expression in words ("" if no phrase reads well), ``certainty`` the confidence in words, ``words``
-    what each word was understood as, and ``others`` are the other readings (all if it is not answered).
+    ``refusal`` says in one sentence what could not be read.
+    ``phrase`` is the expression in words, ``certainty`` the confidence in words or when the reading was chosen,
+    ``words`` what each word was understood as, and ``others`` are the other readings to choose from, best first (all
+    if it is not answered). ``is_chosen``: a person chose the reading; ``unused_choice``: why a choice is not used.
     """
 
     question: str
@@ -54,11 +53,12 @@ class AskReply:
     count: int = 0
     answers: list[ProvedAnswer] = field(default_factory=list)
     refusal: str = ""
-    closest: list[str] = field(default_factory=list)
     phrase: str = ""
     certainty: str = ""
     words: list[UnderstoodWords] = field(default_factory=list)
     others: list[ReadingInWords] = field(default_factory=list)
+    is_chosen: bool = False
+    unused_choice: str = ""
 
     @property
     def value_text(self) -> str:
@@ -70,15 +70,14 @@ def reply(result: AskResult, limit: int = MAX_PROOFS, closest: int = CLOSEST) ->
     """Return the reply to a question, with up to ``limit`` answers or ``closest`` readings."""
     answers, stores = result.answers, result.stores
     told: dict[str, Any] = {
-        "certainty": certainty(result.confidence),
-        "words": understood(stores, result),
-        "others": [],
+        "certainty": result.certainty,
+        "words": understood(stores, result.question, result.matches),
+        "is_chosen": result.choice is not None,
+        "unused_choice": result.unused_choice,
     }
-    others = readings(stores, result, closest + 1)
     if answers is None or not result.is_sure:
-        told["others"] = others
-        expressions = result.closest(closest)
-        return AskReply(result.question, False, result.confidence, refusal=result.refusal, closest=expressions, **told)
+        told["others"] = result.offered(closest)
+        return AskReply(result.question, False, result.confidence, refusal=result.refusal, **told)
     nodes = answers.nodes()
     first = nodes.head(limit)
     proofs = [why.lines() for why in answers.proofs(first["id"].to_list())]
@@ -86,7 +85,8 @@ def reply(result: AskResult, limit: int = MAX_PROOFS, closest: int = CLOSEST) ->
     proved = [
         ProvedAnswer(node, kind, key, name, lines) for (node, kind, key, name), lines in zip(rows, proofs, strict=True)
     ]
-    told["others"] = [one for one in others if one.expression != result.expression]
+    others = result.offered(closest + 1)
+    told["others"] = [one for one in others if one.expression != result.expression][:closest]
     phrase = in_words(answers, stores)
     return AskReply(
         result.question,

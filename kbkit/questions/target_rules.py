@@ -31,10 +31,11 @@ from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.links import QuestionLink
 from kbkit.questions.measure_rules import measures
+from kbkit.questions.of_two_rules import of_two
 from kbkit.questions.phrase_rules import asides, ever, ranks
 from kbkit.questions.question import Question
 from kbkit.questions.superlative_rules import adverbs, orders, superlatives, whole
-from kbkit.questions.total_rules import amounts, counts, extremes, spread, totals
+from kbkit.questions.total_rules import amounts, counts, extremes, of_how, spread, totals
 
 _MARKED = frozenset(
     """
@@ -284,6 +285,8 @@ def read_clauses(question: Question, links: Sequence[QuestionLink]) -> Clauses:
     ranks(at)
     references = _references(at)
     for rule in (
+        of_two,
+        of_how,
         orders,
         unrelated,
         booleans,

@@ -1,4 +1,4 @@
-"""What a person taught about the questions of a KB: synonyms of relations, and weights learned from examples.
+"""What a person taught about the questions of a KB: synonyms, chosen readings, and weights learned from examples.
 
 It is a file of the workspace, so that it outlives generations, and deleting the file undoes it.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -38,11 +39,21 @@ class Learned:
 
 
 @dataclass(frozen=True)
+class ChosenReading:
+    """A reading that a person chose for a question: its answer ``expression``, and ``when`` (UTC, ISO 8601)."""
+
+    question: str
+    expression: str
+    when: str
+
+
+@dataclass(frozen=True)
 class Taught:
-    """Synonyms by the name of the relation or attribute, and what was learned."""
+    """Synonyms by the name of the relation or attribute, what was learned, and chosen readings, the last one last."""
 
     synonyms: dict[str, list[str]] = field(default_factory=dict)
     learned: Learned | None = None
+    choices: list[ChosenReading] = field(default_factory=list)
 
     @staticmethod
     def of(stores: Stores) -> Taught:
@@ -65,9 +76,12 @@ def read(workspace: Path) -> Taught:
         return Taught(
             {str(name): [str(word) for word in more] for name, more in data.get("synonyms", {}).items()},
             None if learned is None else _learned(learned),
+            [_choice(row) for row in data.get("choices", ())],
         )
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise KbError(f"Invalid file {path}: {error}", "Delete it to forget synonyms and learned weights") from None
+        raise KbError(
+            f"Invalid file {path}: {error}", "Delete it to forget synonyms, chosen readings and learned weights"
+        ) from None
 
 
 def _learned(data: dict[str, Any]) -> Learned:
@@ -81,6 +95,15 @@ def _learned(data: dict[str, Any]) -> Learned:
     )
     if not all(math.isfinite(weight) for weight in [*found.weights.values(), *(row[3] for row in found.words)]):
         raise ValueError("weights must be finite numbers")
+    return found
+
+
+def _choice(row: dict[str, Any]) -> ChosenReading:
+    """Return a chosen reading; raise :class:`ValueError` or :class:`TypeError` if it is something else."""
+    found = ChosenReading(**row)
+    if not all(isinstance(text, str) for text in (found.question, found.expression)):
+        raise ValueError("questions and expressions must be texts")
+    datetime.fromisoformat(found.when)
     return found
 
 

@@ -11,6 +11,7 @@ from kbkit.answers.answer_set import answers as expression_answers
 from kbkit.directory import systems
 from kbkit.directory.files import parse_json
 from kbkit.errors import BadInputError, KbError, UnknownNameError, reason
+from kbkit.questions.choices import ReadingChoices
 from kbkit.questions.learn import TrainingPair, answer_texts, learn
 from kbkit.questions.reader import QuestionReader
 from kbkit.questions.taught import FILE, Learned, Taught, write
@@ -37,8 +38,9 @@ def add_synonym(stores: Stores, name: str, word: str) -> str:
 
 
 def forget(stores: Stores) -> None:
-    """Delete all synonyms and learned weights of a KB."""
+    """Delete all synonyms, chosen readings and learned weights of a KB."""
     systems.remove_tree(stores.workspace.folder / FILE)
+    ReadingChoices.renew(stores)
     QuestionReader.renew(stores)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-from kbkit.english.question_words import EXTREMES, SUPERLATIVES, TOTALS
+from kbkit.english.question_words import ADJECTIVES, EXTREMES, SUPERLATIVES, TOTALS, goodness
 from kbkit.questions.clauses import SUPERLATIVE, AskedTarget, L, Rewriter, is_type
 from kbkit.questions.expressions import is_date as is_date_name
+from kbkit.questions.lexicon import label_words
 
 _TOTALS: dict[str, str] = {**TOTALS, "avg": "avg", "overall": "sum", **EXTREMES}
 _TOTAL = "|".join(_TOTALS)
@@ -48,12 +49,38 @@ def extremes(at: Rewriter) -> None:
         label, adjective = at.link(match["label"]), SUPERLATIVES[match["word"]]
         if at.clauses.targets or label is None or label.types() or not label.attributes()[0].is_number:
             return None
-        is_date = adjective.dates and is_date_name(label.attributes()[0].attribute)
-        at.clauses.targets.append(AskedTarget(label, "max" if (adjective.sign > 0) != is_date else "min"))
+        measure = label.attributes()[0].attribute
+        is_reversed = adjective.dates and is_date_name(measure)
+        if match["word"] in ("best", "worst"):
+            sign = goodness(label_words(measure))
+            if not sign:
+                at.clauses.unread.append(f"which {label.text} is the {match['word']}")
+                return None
+            is_reversed = sign < 0
+        at.clauses.targets.append(AskedTarget(label, "max" if (adjective.sign > 0) != is_reversed else "min"))
         return f"{match['what']} <T{len(at.clauses.targets) - 1}>"
 
     what = "(?P<what>(?:so |and )?(?:what|how much) (?:is|was|are|were|s))"
     at.apply(rf"(?<=^ ){what}(?: the| our| your)* (?P<word>{SUPERLATIVE}) (?P<label>{L})(?! <L)", use)
+
+
+def of_how(at: Rewriter) -> None:
+    """``how long are films on average``, ``how old is a player on average``."""
+
+    def use(match: re.Match[str]) -> str:
+        label = at.link(match["label"])
+        if label is not None and not is_type(label) and any(one.is_number for one in label.attributes()[:1]):
+            at.clauses.targets.append(AskedTarget(label, "avg"))  # how long does the warm-up take
+            return f"{match['aux']} {match['rest']}"
+        at.clauses.averaged = ADJECTIVES[match["how"]]
+        return f"{match['aux']} {match['label'] or ''} {match['rest']}"
+
+    aux = "(?P<aux>do|does|did|is|are|was|were)(?: the| a| an)*"
+    adjective = rf"(?P<how>{'|'.join(ADJECTIVES)})"
+    rest = "(?P<rest>(?:(?! on average ).)*?)"
+    often = "(?:on average|on an average|in general|typically|usually|normally)"
+    at.apply(rf"(?<=^ )how {adjective} {aux} (?P<label>{L})?{rest} {often}(?= $)", use)
+    at.apply(rf"(?<=^ )on average how {adjective} {aux} (?P<label>{L})?{rest}(?= $)", use)
 
 
 def spread(at: Rewriter) -> None:

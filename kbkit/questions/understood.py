@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from kbkit.answers.wording import noun_phrase
 from kbkit.english.headings import attribute_heading, relation_words
+from kbkit.questions.reading_words import ReadingWords
 
 if TYPE_CHECKING:
     from kbkit.answers.answer_set import AnswerSet
-    from kbkit.questions.ask import AskResult
+    from kbkit.questions.clause_reading import WordMatch
     from kbkit.stores import Stores
 
 _CERTAINTY = ((0.9, "almost certainly right"), (0.75, "probably right"), (0.5, "more likely right than wrong"))
@@ -24,11 +26,16 @@ class UnderstoodWords(NamedTuple):
 
 
 class ReadingInWords(NamedTuple):
-    """A reading: its answer expression, the answers in words ("" if no phrase reads well), and their number."""
+    """A reading: its answer expression, what it gives in words, and the number of nodes that it gives or uses."""
 
     expression: str
     phrase: str
     answers: int
+
+    @property
+    def text(self) -> str:
+        """The words, or else the expression."""
+        return self.phrase or self.expression
 
 
 def certainty(confidence: float) -> str:
@@ -36,10 +43,10 @@ def certainty(confidence: float) -> str:
     return next((words for least, words in _CERTAINTY if confidence >= least), "uncertain")
 
 
-def understood(stores: Stores, result: AskResult) -> list[UnderstoodWords]:
+def understood(stores: Stores, question: str, matches: Iterable[WordMatch]) -> list[UnderstoodWords]:
     """Return what the words of a question were matched to, in the order of the question."""
-    text = result.question.casefold()
-    known = [UnderstoodWords(one.words, *_meaning(stores, one.meaning)) for one in result.matches]
+    text = question.casefold()
+    known = [UnderstoodWords(one.words, *_meaning(stores, one.meaning)) for one in matches]
     return sorted(dict.fromkeys(known), key=lambda one: text.find(one.words.casefold()) % (len(text) + 1))
 
 
@@ -58,15 +65,6 @@ def _meaning(stores: Stores, name: str) -> tuple[str, str]:
 
 
 def in_words(answers: AnswerSet, stores: Stores) -> str:
-    """Return the answers of a reading as a noun phrase; "" if none reads well."""
+    """Return the answers of a reading as a noun phrase; "" for an expression that no reading has."""
     found = noun_phrase(answers.plan, stores.schema) if answers.plan.total is None else None
-    return found.text(is_plural=True) if found is not None else ""
-
-
-def readings(stores: Stores, result: AskResult, limit: int) -> list[ReadingInWords]:
-    """Return the best readings of a question in words, at most ``limit``; of several with the same words, the first."""
-    found: dict[str, ReadingInWords] = {}
-    for expression, answers in result.closest_sets(limit):
-        one = ReadingInWords(expression, in_words(answers, stores), len(answers))
-        found.setdefault(one.phrase or expression, one)
-    return list(found.values())
+    return found.text(is_plural=True) if found is not None else ReadingWords(stores.schema).text(answers.tree)

@@ -24,12 +24,16 @@ def _units(measures: str, **factors: str) -> dict[str, MeasuringUnit]:
 
 UNITS = {
     **_units("time", ms_msec_millisecond="1", sec_second="1000", min_minute="60000", hour_hr="3600000", day="86400000"),
+    **_units("length", nm_nanometer_nanometre="0.000001", um_micrometer_micrometre_micron="0.001"),
     **_units("length", mm_millimeter_millimetre="1", cm_centimeter_centimetre="10", meter_metre_m="1000"),
     **_units("length", km_kilometer_kilometre="1000000", mile="1609344", foot_feet_ft="304.8", inch_inche="25.4"),
     **_units(
         "area", m2="1", ha_hectare="10000", km2="1000000", ft2="0.09290304", acre="4046.8564224", mi2="2589988.110336"
     ),
     **_units("volume", litre_liter="1", m3="1000", ft3="28.316846592", km3="1000000000000"),
+    **_units("data", byte="1", kb_kilobyte="1000", mb_megabyte="1000000", gb_gigabyte="1000000000"),
+    **_units("data", tb_terabyte="1000000000000"),
+    **_units("frequency", hz_hertz="1", khz_kilohertz="1000", mhz_megahertz="1000000", ghz_gigahertz="1000000000"),
     **_units("mass", mg_milligram="1", g_gram="1000", kg_kilogram_kilo="1000000", lb_pound="453592.37"),
 }
 """Words for units, also the short ones that names of columns have: ``length_km``."""

@@ -30,7 +30,20 @@ from tests.wording import Wording
 
 mcp = pytest.importorskip("mcp")
 
-TOOLS = ["schema", "search", "entry", "show", "examples", "sql", "sparql", "answers", "path", "ask", "similar"]
+TOOLS = [
+    "schema",
+    "search",
+    "entry",
+    "show",
+    "examples",
+    "sql",
+    "sparql",
+    "answers",
+    "path",
+    "ask",
+    "choose",
+    "similar",
+]
 Talk = Callable[[Any], Awaitable[None]]
 
 
@@ -73,7 +86,8 @@ def test_the_command_serves_over_stdio(world: KnowledgeBase, world_kb: Path, com
         assert "hold no instructions" in client.instructions
         listed = (await client.list_tools()).tools
         assert [tool.name for tool in listed] == TOOLS
-        assert all(tool.annotations.read_only_hint and not tool.annotations.open_world_hint for tool in listed)
+        assert [tool.name for tool in listed if not tool.annotations.read_only_hint] == ["choose"]
+        assert not any(tool.annotations.open_world_hint for tool in listed)
         results = await asyncio.gather(
             client.call_tool("search", {"text": "France"}),
             client.call_tool("sparql", {"query": "SELECT ?x { country:PRT rel:borders ?x }"}),
@@ -172,7 +186,7 @@ def test_results_are_data_too(world: KnowledgeBase) -> None:
 
     async def call(client: Any) -> None:
         outputs = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
-        assert [name for name in outputs if outputs[name]] == ["schema", "sql", "sparql", "answers", "ask", "similar"]
+        assert {name for name in outputs if not outputs[name]} == {"search", "entry", "show", "examples", "path"}
         data = {
             name: (await client.call_tool(name, arguments)).structured_content
             for name, arguments in {
@@ -229,6 +243,12 @@ def test_questions_are_answered_with_proofs_or_refused(world: KnowledgeBase, wor
         assert text.startswith("Not answered: ")
         assert "expression: " not in text
         wording(text)
+    question = "countries with twice as many lakes as Canada"
+    try:
+        assert "\nas you chose on 20" in called(world, "choose", question=question, reading=2)[0]
+        assert "\nas you chose on 20" in called(world, "ask", question=question)[0]
+    finally:
+        assert world.forget_choice(question)
 
 
 @pytest.mark.core

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from starlette.exceptions import HTTPException
+from starlette.responses import RedirectResponse
 
 from kbkit.errors import KbError, QueryTimeoutError
 from kbkit.executor.languages import is_question
@@ -47,6 +49,8 @@ def routes(site: Site) -> list[Route]:
         site.route("/search/hits", screen.hits),
         site.route("/search/types", screen.types),
         site.route("/search/reading", screen.reading),
+        site.route("/search/choose", screen.choose, method="POST"),
+        site.route("/search/forget", screen.forget, method="POST"),
     ]
 
 
@@ -116,6 +120,19 @@ class _Search:
         return self._site.page(
             "reading.html", request, reply=reply(read, closest=_OTHERS), is_question=is_question(question)
         )
+
+    def choose(self, request: Request) -> Response:
+        """Remember the reading that a person chose for a question, and show its answers."""
+        form = request.state.form
+        question = form.get("q", "")
+        self._site.kb.choose(self._site.kb.ask(question), form.get("expression", ""))
+        return RedirectResponse(f"/search?{urlencode({'q': question})}", 303)
+
+    def forget(self, request: Request) -> Response:
+        """Forget the reading that was chosen for a question."""
+        question = request.state.form.get("q", "")
+        self._site.kb.forget_choice(question)
+        return RedirectResponse(f"/search?{urlencode({'q': question})}", 303)
 
     def _modes(self) -> dict[str, str]:
         """Return the modes that the KB was built for."""

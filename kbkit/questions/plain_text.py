@@ -1,0 +1,89 @@
+"""The text of a question before its words are linked: without asides about the data, and with quarters as months.
+
+Both are done before linking, since a KB may have a column called ``record`` or ``quarter_ct``, whose name is not meant.
+"""
+
+from __future__ import annotations
+
+import re
+
+_INTRODUCTION = re.compile(r"^[^:?]{0,30}\bquestion\b[^:?]{0,10}:\s+", re.I)
+"""What announces a question: ``Quick question: ...``."""
+_DATA = r"(?:database|data ?base|data ?set|data|knowledge base)"
+_ASIDE = re.compile(
+    rf"\s(?:(?:(?:that|which) (?:are|is|were) )?(?:currently )?(?:(?:on|in) (?:record|file)"
+    rf"|(?:in|from|of|on) (?:(?:the|our|your|this|these|my|all|whole|entire) )+{_DATA})"
+    rf"|(?:that |which )?(?:you|we) (?:currently )?(?:have|know(?: of| about)?|hold))(?=\s*[?.!]*\s*$)"
+)
+"""Words at the end of a question that say no more than that the KB has something."""
+_COPULA, _AUXILIARY = re.compile(r"\b(?:are|is|were)$"), re.compile(r"\b(?:do|did|does|can|could)$")
+_ORDINALS = {"1": 1, "2": 2, "3": 3, "4": 4, "first": 1, "second": 2, "third": 3, "fourth": 4, "last": 4}
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+_WHEN = r"(?:\b(?P<when>in|during|of|for|from|since|after|before|until)\s+)?(?:the\s+)?"
+_NTH = r"(?P<nth>first|second|third|fourth|last|[1-4](?:st|nd|rd|th))\s+(?P<part>quarter|half)"
+_QUARTER = re.compile(
+    rf"{_WHEN}(?:(?:{_NTH}|(?P<q>[Qq][1-4]))(?:\s+of|\s+in|,)?(?:\s+the\s+year)?[\s/-]+(?P<year>1\d{{3}}|20\d\d)"
+    rf"|(?P<before>1\d{{3}}|20\d\d)[\s/-]?(?P<late>[Qq][1-4]))\b",
+    re.I,
+)
+"""A quarter or a half of a year: ``in the second quarter of 2021``, ``Q2 2021``, ``2021-Q2``."""
+_ASKING = r"who|whom|whose|what|which|when|where|why|how"
+_COLUMNS = re.compile(
+    rf"\?\s+(?!(?:and|or|so|but)\s+(?:{_ASKING})\b)(?:(?:please|and|just|also) )*"
+    r"(?:(?:give|show|list|tell|return|include)\s+(?:me\s+)?)?(?:the\s+)?"
+    rf"(?!(?:{_ASKING}|is|are|was|were|do|does|did|has|have|can|could|if|i|we|you|they|it"
+    r"|or|but|so|not|only|thanks?|cheers)\b)(?P<columns>[^?!]{3,80}?)(?:,?\s+(?:please|thanks?))?\s*[.!]?\s*$",
+    re.I,
+)
+"""What follows a question mark: the columns that are asked for, ``Which rooms are free? Name and price please``."""
+
+
+def without_introduction(text: str) -> str:
+    """Return a question without what announces it: ``Quick question: ...``."""
+    return _INTRODUCTION.sub("", text)
+
+
+def without_asides(text: str) -> str:
+    """Return a question without asides at its end: *on record*, *in our database*, *that you have*.
+
+    A question that would be a word, or a verb without its subject, stays as it is.
+    """
+    found = _ASIDE.search(text)
+    if found is None:
+        return text
+    head = text[: found.start()]
+    if len(head.split()) == 1 or _AUXILIARY.search(head):
+        return text
+    rest = f"{head} there" if _COPULA.search(head) else without_asides(head)
+    return f"{rest}{text[found.end() :]}"
+
+
+def with_columns(text: str) -> str:
+    """Return a question with the columns that follow its question mark in the same sentence: *rooms with name*."""
+    return _COLUMNS.sub(lambda match: f" with {match['columns']}", text)
+
+
+def with_months(text: str) -> str:
+    """Return a question with quarters and halves of years as ranges of months: *between April 2021 and June 2021*."""
+    return _QUARTER.sub(_months, text)
+
+
+def _months(match: re.Match[str]) -> str:
+    year, size = match["year"] or match["before"], 3
+    if match["nth"]:
+        number = _ORDINALS[re.sub(r"(?<=\d)\D+", "", match["nth"].lower())]
+        size = 6 if match["part"].lower() == "half" else 3
+        if number == _ORDINALS["last"] and size == 6:
+            number = 2 if match["nth"].lower() == "last" else number
+    else:
+        number = int((match["q"] or match["late"])[1])
+    if number * size > len(_MONTHS):
+        return match[0]
+    first, last = f"{_MONTHS[(number - 1) * size]} {year}", f"{_MONTHS[number * size - 1]} {year}"
+    when = (match["when"] or "").lower()
+    if when in ("since", "before"):
+        return f"{when} {first}"
+    return f"{when} {last}" if when in ("after", "until") else f"between {first} and {last}"
