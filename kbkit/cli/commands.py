@@ -13,6 +13,7 @@ from typer.models import CommandInfo
 
 from kbkit.cli.derive import HELP_ALL, SHOW_ALL, expand
 from kbkit.cli.options import RARE
+from kbkit.errors import KbError
 
 PANELS = {
     "Build": ("demo", "fetch", "ingest", "build", "update", "duplicates", "export", "recipe"),
@@ -77,6 +78,14 @@ class LazyCommandInfo(CommandInfo):
 
 class Program(TyperGroup):
     """The program: its help fits one screen."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command. Raises :class:`KbError` for an ``EOFError``, which Typer would report as an interrupt."""
+        try:
+            return super().invoke(ctx)
+        except EOFError as error:
+            what = f"Unexpected end of input: {error}" if str(error) else "Unexpected end of input"
+            raise KbError(what, "A file may be incomplete; kbkit --debug shows the traceback") from error
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
         """Return the names of the commands, panel by panel."""

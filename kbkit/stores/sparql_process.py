@@ -19,6 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
+from kbkit.directory import limits
 from kbkit.directory.damage import damaged
 from kbkit.errors import Command, Option, QueryError, QueryTimeoutError
 from kbkit.stores.sparql_formats import ALL, GRAPH, SOLUTIONS, Format, Formats
@@ -285,6 +286,7 @@ class ProcessResults(Results):
         except (EOFError, OSError, ValueError) as error:
             if self._closed:
                 raise QueryError("The query was cancelled") from error
+            limits.check_threads()  # without enough of them, the engine ends its process
             hint = ("It may be out of memory, the query too deep, or a file damaged: run ", Command("check KB"))
             raise QueryError("The SPARQL process ended unexpectedly", *hint) from error
         finally:

@@ -352,6 +352,17 @@ def test_an_opt_out_replaces_answers_and_the_reverse(tmp_path: Path) -> None:
     assert {one.question for one in known_judgements(path) if one.mark is None} == {"opt out"}
 
 
+def test_a_session_removes_the_lock_file_of_a_killed_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judgements, "_PATIENCE", 0.1)
+    path, lock = tmp_path / "j.jsonl", tmp_path / ".j.jsonl.lock"
+    lock.touch()
+    Things(path, "ann")
+    assert not lock.exists()
+    with one_writer(path):
+        Things(path, "ann")
+        assert lock.exists()
+
+
 def test_a_task_checks_its_file(tmp_path: Path) -> None:
     append_json(tmp_path / "j.jsonl", {"who": "bob", "item": ["1"], "question": "size", "mark": 7})
     with pytest.raises(BadInputError, match=r"line 1: size 7 is not 1, 2"):

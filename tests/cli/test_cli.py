@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,8 @@ import typer
 import kbkit
 from kbkit import assets
 from kbkit.cli.app import app
+from kbkit.cli.commands import Program
+from kbkit.errors import KbError
 from tests.console import Done, good, one_line, records
 from tests.loops import each
 from tests.wording import Wording
@@ -174,6 +178,28 @@ def test_help_is_printed(here, path: tuple[str, ...]) -> None:
 def test_version(run) -> None:
     done = run("--version")
     assert (done.returncode, done.stdout) == (0, f"kbkit {kbkit.__version__}\n")
+
+
+def test_the_module_is_the_program(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "kbkit", "info", "missing.kb"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("kbkit: missing.kb does not exist.")
+
+
+def test_an_end_of_input_is_not_an_interrupt(capsys: pytest.CaptureFixture[str]) -> None:
+    program = typer.Typer(cls=Program)
+
+    @program.callback()
+    def options() -> None: ...
+
+    @program.command()
+    def read() -> None:
+        raise EOFError("cut off")
+
+    with pytest.raises(KbError, match=r"^Unexpected end of input: cut off"):
+        program(["read"], standalone_mode=False)
+    assert capsys.readouterr() == ("", "")
 
 
 def test_usage_errors(here, tiny_kb: Path) -> None:

@@ -95,13 +95,15 @@ def test_a_reader_that_has_gone(tiny_kb: Path, form: str) -> None:
 
 
 @pytest.mark.system
-def test_threads_that_are_gone_after_the_check(tiny_kb: Path) -> None:
+@pytest.mark.parametrize(
+    ("command", "query", "after"), [("answers", "gene -> disease", 1), ("sparql", "SELECT * { ?s ?p ?o } LIMIT 1", 8)]
+)
+def test_threads_that_are_gone_after_the_check(tiny_kb: Path, command: str, query: str, after: int) -> None:
     if not traced():
         pytest.skip("needs strace, which is missing or may not trace here")
-    command = ("answers", str(tiny_kb), "gene -> disease")
-    shortage = failing("clone,clone3", "EAGAIN", THREADS + 1, sudden=True)
+    shortage = failing("clone,clone3", "EAGAIN", THREADS + after, sudden=True)
     done = subprocess.run(
-        [*shortage.before, kbs.KBKIT, *command],
+        [*shortage.before, kbs.KBKIT, command, str(tiny_kb), query],
         env={**os.environ, "OPENBLAS_NUM_THREADS": "2"}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (1, "")

@@ -88,10 +88,13 @@ def main() -> int:
                 for one in attack(area, seed, base / "world.kb", base / "tiny.kb", base / f"{area}-{seed}"):
                     broken += 1
                     print(f"{area}, seed {seed}: {one.input}\n  {one.found}", flush=True)
-            counted = getattr(importlib.import_module(f"tests.fuzz.{area}"), "happened", {})
+            module = importlib.import_module(f"tests.fuzz.{area}")
+            counted = getattr(module, "happened", {})
             what = "".join(f", {count:,} {name}" for name, count in counted.items())
             took = f"{time.monotonic() - begun:.0f} s"
             print(f"{area}: {cases} cases{what} in {took}, {broken} broken promises", flush=True)
+            if summary := getattr(module, "summary", None):
+                print(summary(), flush=True)
             failures += broken
     return 1 if failures else 0
 

@@ -1,25 +1,30 @@
 """Commands that write, killed at moments spread evenly over their run time.
 
-``kills`` chooses a system call; here the clock chooses, which also hits the work between two calls. Each command runs
-in a fork of a process that has imported the program, so that the run time is that of the work.
+``kills`` chooses a system call; here the clock chooses, which also hits the work between two calls. The clock is that
+of the processor, because other programs do not slow it down; while a command waits for the disk, its files do not
+change. Each command runs in a fork of a process that has imported all it needs, so that the time is that of the work.
 """
 
 from __future__ import annotations
 
 import collections
+import contextlib
 import functools
+import importlib
 import json
+import multiprocessing
 import os
 import random
 import shutil
 import signal
+import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
 
 from tests.console import here
 from tests.fuzz import Bench, Broken
@@ -29,8 +34,21 @@ from tests.fuzz.process import server
 
 KILLS = 5
 """Kills of a case, one after another, before the command is run to its end."""
+RUNS = 3
+"""Runs of a command to its end, whose median time counts."""
 happened: collections.Counter[str] = collections.Counter()
-"""The number of kills, in all and in each part of the run time, for those who run many cases."""
+"""The number of kills, for those who run many cases."""
+hits: dict[str, collections.Counter[int]] = {}
+"""For each command, the number of kills in each fifth of its run time."""
+
+
+def summary() -> str:
+    """Return where the kills of many cases hit, a line for each command."""
+    lines = [f"{'kills in each fifth of the run time':36}{'1':>6}{'2':>6}{'3':>6}{'4':>6}{'5':>6}{'all':>7}"]
+    for name, counts in [*hits.items(), ("all", sum(hits.values(), collections.Counter()))]:
+        fifths = "".join(f"{counts[number]:6}" for number in range(1, 6))
+        lines.append(f"{name:36}{fifths}{counts.total():7}")
+    return "\n".join(lines)
 
 
 @dataclass(frozen=True)
@@ -84,9 +102,13 @@ def case(bench: Bench, seed: int) -> Iterator[Broken]:
     what = f"kbkit {' '.join(target.argv)}, killed after"
     for number in range(KILLS):
         share = (number + rng.random()) / KILLS
-        if _killed(target, bench.folder, share * whole.seconds):
+        ended = _run(target, bench.folder, share * whole.seconds)
+        if ended.killed:
             happened["kills"] += 1
-            happened[f"in fifth {number + 1} of the run time"] += 1
+            fifth = min(4, max(0, int(5 * (ended.seconds - whole.around) / whole.seconds))) + 1
+            hits.setdefault(name, collections.Counter())[fifth] += 1
+        elif ended.code not in (0, 1):
+            yield Broken(what, f"the command ended with {ended.code}")
         what += f" {share:.2f}"
         yield from (Broken(what, found) for found in left_behind(target, bench.folder, before, whole.made))
         if isinstance(target, Saving):
@@ -110,7 +132,7 @@ def _lost(target: Saving, folder: Path, said: set[str], *, ended: bool = False) 
         now.update(lines)
         if rest and ended:
             yield f"{path.name} ends within a line"
-        for line in lines:
+        for line in set(lines) - said:
             try:
                 json.loads(line)
             except ValueError:
@@ -126,28 +148,51 @@ def _lost(target: Saving, folder: Path, said: set[str], *, ended: bool = False) 
 
 @dataclass(frozen=True)
 class Whole:
-    """A run that is not killed."""
+    """A command that is not killed: its seconds of the processor, those of its process around it, what it makes."""
 
     seconds: float
+    around: float
     made: Written
+
+
+@dataclass(frozen=True)
+class Job:
+    """A command to run, and the seconds of the processor after which it is killed (0: never)."""
+
+    argv: Sequence[str]
+    stdin: str
+    folder: Path
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How a command ended: its exit code, the seconds of its process and its own, the modules that it imported."""
+
+    code: int
+    seconds: float
+    own: float = 0
+    modules: Sequence[str] = ()
+
+    @property
+    def killed(self) -> bool:
+        return self.code == -signal.SIGPROF
 
 
 @functools.cache
 def _whole(name: str, world: Path) -> Whole:
-    target = ALL[name]
+    target, runs = ALL[name], []
     with tempfile.TemporaryDirectory(prefix="moments-") as base:
         folder = Path(base) / "case"
-        folder.mkdir()
-        _prepare(target, folder, world)
-        _start(target, folder).join()  # reads what the next runs find in the system's cache
-        shutil.rmtree(folder)
-        folder.mkdir()
-        _prepare(target, folder, world)
-        begun = time.monotonic()
-        process = _start(target, folder)
-        process.join()
-        assert process.exitcode == 0, f"{name} ends with {process.exitcode}"
-        return Whole(time.monotonic() - begun, Written.of(folder / "out"))
+        for _ in range(1 + RUNS):  # the first one says what to import
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            _prepare(target, folder, world)
+            ended = _run(target, folder)
+            assert ended.code == 0, f"{name} ends with {ended.code}"
+            runs.append(ended)
+        own, all_ = (statistics.median(times) for times in zip(*((r.own, r.seconds) for r in runs[1:]), strict=True))
+        return Whole(own, all_ - own, Written.of(folder / "out"))
 
 
 def _prepare(target: Target, folder: Path, world: Path) -> None:
@@ -165,27 +210,57 @@ def _prepare(target: Target, folder: Path, world: Path) -> None:
         shutil.copytree(world, folder / target.kb)
 
 
-def _killed(target: Target, folder: Path, seconds: float) -> bool:
-    """Kill a command after some seconds; return whether it was still running."""
-    process = _start(target, folder)
-    process.join(seconds)
-    process.kill()
-    process.join()
-    return bool(process.exitcode == -signal.SIGKILL)
+def _run(target: Target, folder: Path, seconds: float = 0) -> Ran:
+    """Run a command in a process of its own, and kill it after some seconds of the processor."""
+    jobs = _forker()
+    jobs.send(Job(target.argv, target.stdin if isinstance(target, Saving) else "", folder, seconds))
+    ran: Ran = jobs.recv()
+    return ran
 
 
-def _start(target: Target, folder: Path) -> Any:
-    stdin = target.stdin if isinstance(target, Saving) else ""
-    process = server().Process(target=_work, args=(target.argv, stdin, str(folder)))
-    process.start()
-    return process
+@functools.cache
+def _forker() -> Connection:
+    ours, theirs = multiprocessing.Pipe()
+    server().Process(target=_fork_for_each, args=(theirs,), daemon=True).start()
+    theirs.close()
+    return ours
 
 
-def _work(argv: Sequence[str], stdin: str, folder: str) -> None:
+def _fork_for_each(jobs: Connection) -> None:
+    """Run each job in a fork of this process, which runs nothing itself: the threads of engines survive no fork."""
+    from kbkit.cli.app import app
+    from tests.console import _built
+
+    _built(app)
     tempfile.tempdir = None  # of the process that was forked
-    silent = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(silent, 1)
-    os.dup2(silent, 2)
-    sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115, PTH123
-    os.environ.update(environment(Path(folder)))
-    os._exit(here(*argv, stdin=stdin, cwd=Path(folder)).returncode)
+    with contextlib.suppress(EOFError):  # the tests have ended
+        while True:
+            job: Job = jobs.recv()
+            said, saying = os.pipe()
+            process = os.fork()
+            if not process:
+                os._exit(_work(job, saying))
+            os.close(saying)
+            with open(said, encoding="utf-8") as lines:  # noqa: PTH123
+                own = json.loads(lines.read() or "{}")
+            _, status, used = os.wait4(process, 0)
+            jobs.send(ran := Ran(os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, **own))
+            for name in ran.modules:  # for the next ones
+                with contextlib.suppress(ImportError):
+                    importlib.import_module(name)
+
+
+def _work(job: Job, ended: int) -> int:
+    """Run a job, write its seconds and the names of the modules that it imported, and return the exit code."""
+    silent, known = os.open(os.devnull, os.O_RDWR), set(sys.modules)
+    for stream in (0, 1, 2):
+        os.dup2(silent, stream)
+    os.environ.update(environment(job.folder))
+    begun = time.process_time()
+    # The system ends the process as with SIGKILL, which a timer cannot send: Python handles neither.
+    signal.setitimer(signal.ITIMER_PROF, job.seconds)
+    code = here(*job.argv, stdin=job.stdin, cwd=job.folder).returncode
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    own = {"own": time.process_time() - begun, "modules": sorted(set(sys.modules) - known)}
+    os.write(ended, json.dumps(own).encode())
+    return code

@@ -70,7 +70,8 @@ def imports() -> nx.DiGraph:
 
 
 def _room(module: str) -> str:
-    return module.split(".")[1] if "." in module else ""
+    room = module.split(".")[1] if "." in module else ""
+    return "" if room == "__main__" else room
 
 
 def draw(graph: nx.DiGraph, order: list[str]) -> str:

@@ -111,9 +111,21 @@ def one_writer(path: Path) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         with writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            stack.enter_context(exclusive(path.with_name(f".{path.name}.lock"), *busy(path), _PATIENCE))
+            stack.enter_context(exclusive(_lock_file(path), *busy(path), _PATIENCE))
         with writing(path):
             yield
+
+
+def remove_leftover_lock(path: Path) -> None:
+    """Delete the lock file that a killed writer left: a session in which nothing is left to judge writes nothing."""
+    with contextlib.suppress(KbError, OSError):
+        if _lock_file(path).exists():
+            with one_writer(path):
+                pass
+
+
+def _lock_file(path: Path) -> Path:
+    return path.with_name(f".{path.name}.lock")
 
 
 def check_rater(name: str) -> None:

@@ -20,6 +20,7 @@ from kbkit.benchmarks.people.judgements import (
     append_judgements,
     check_rater,
     known_judgements,
+    remove_leftover_lock,
 )
 from kbkit.errors import KbError
 
@@ -141,6 +142,7 @@ class Task(ABC):
 
     def __init__(self, path: Path, who: str, problem: Problem = lambda _: "") -> None:
         check_rater(who)
+        remove_leftover_lock(path)
         self.path, self.who = path, who
         self._marks = {
             (judgement.item, judgement.question): judgement.mark
