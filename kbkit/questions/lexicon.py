@@ -65,8 +65,13 @@ WEAK, STRONG = 0.2, 0.75
 
 def label_words(label: str) -> list[str]:
     """Return the words of a label: the last segment of a path, split at underscores and capitals; none abbreviated."""
+    return list(_words_of_label(label))
+
+
+@lru_cache(_CACHE)
+def _words_of_label(label: str) -> tuple[str, ...]:
     last = next((part for part in reversed(_SEGMENT.split(label)) if part.strip()), label)
-    return expanded(words(_CAMEL.sub(" ", last)).split())
+    return tuple(expanded(words(_CAMEL.sub(" ", last)).split()))
 
 
 @lru_cache(_CACHE)
@@ -80,6 +85,8 @@ def related(word: str, other: str) -> float:
     """Return 1 for equal stems, 0.9 for stems that differ in a derivational suffix, else 0."""
     if word == other:
         return 1.0
+    if word[:3] != other[:3]:  # most pairs
+        return 0.0
     short, long = sorted((word, other), key=len)
     if len(short) >= 3 and long.startswith(short) and long[len(short) :] in _SUFFIXES:
         return 0.9
