@@ -361,11 +361,13 @@ class Text:
         """Return the part of each document with the most index words, each between ``**``; about ``characters``."""
         if self._unstemmed:
             words = {*words, *filter(None, map(superlative, words))}
-        return [snippet(document, self._tokens(document), words, characters) for document in documents]
+        # Most nodes of many KBs have no texts.
+        return [snippet(text, self._found(words, text), characters) if text else "" for text in documents]
 
-    def _tokens(self, document: str) -> list[Token]:
+    def _found(self, words: Collection[str], document: str) -> list[Token]:
+        """Return the tokens of a document that are among some words."""
         tokens = self._analyzer.pre_tokenize(document[:_SNIPPET_DEPTH]).tokens
-        return [(t.char_offset_from, t.char_offset_to, t.text) for t in tokens]
+        return [(t.char_offset_from, t.char_offset_to, text) for t in tokens if (text := t.text) in words]
 
     def tokens(self, text: str) -> list[Word]:
         """Return the first 256 words of a text with their positions, plain and stemmed."""
