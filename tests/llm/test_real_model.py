@@ -20,7 +20,7 @@ from tests.conftest import Run
 RECORDING = Path(__file__).with_name("smollm2.jsonl")
 LLM = f"replay:{RECORDING}"
 CONVERSATION, CONVERSATIONS = (Path(__file__).with_name(f"{name}.jsonl") for name in ("conversation", "conversations"))
-"""A conversation of two turns, and the calls of ``conv make`` and ``conv run``."""
+"""A conversation of two turns, and the calls of ``conv make``, ``conv run`` and ``conv eval``."""
 ANDORRA = [
     {"id": "1", "question": "Which countries border Andorra?", "sparql": "SELECT ?c { country:AND rel:borders ?c }"}
 ]
@@ -102,7 +102,7 @@ def test_hits_of_stark_are_reranked(here: Run, kb: Path, tmp_path: Path) -> None
     assert "4 calls (4 from the recording)" in done.stderr
 
 
-def test_a_conversation_is_answered(here: Run, kb: Path, tmp_path: Path) -> None:
+def test_a_conversation_is_answered_and_judged(here: Run, kb: Path, tmp_path: Path) -> None:
     out = tmp_path / "run.jsonl"
     done = here("conv", "run", kb, CONVERSATION, "-o", out, "--llm", f"replay:{CONVERSATIONS}")
     assert done.returncode == 0, done.stderr
@@ -112,6 +112,11 @@ def test_a_conversation_is_answered(here: Run, kb: Path, tmp_path: Path) -> None
         ["The answer to the question"],
         ["The United States", "Mexico", "El Salvador"],
     ]
+    # The judge rates without end, up to the number that a reply may have; nothing is taken from such a reply.
+    done = here("conv", "eval", CONVERSATION, out, "--kb", kb, "--llm", f"replay:{CONVERSATIONS}")
+    assert done.returncode == 0, done.stderr
+    assert "3 calls (3 from the recording)" in done.stderr
+    assert "2 turns that the judge could not rate, left out" in done.stderr
 
 
 def test_predicates_that_do_not_exist_are_not_asked_for(here: Run, kb: Path, tmp_path: Path) -> None:
