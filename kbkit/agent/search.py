@@ -136,7 +136,7 @@ class Searcher:
         return [self._hit(*known[node]) for node in ids]
 
     def _hit(self, type_name: str, key: str, name: str, text: str | None) -> Hit:
-        about = snippet(text, (), ()) if text else ""
+        about = snippet(text) if text else ""
         if not self._names.wikidata:
             about = f"{type_name}; {about}" if about else type_name
         return Hit(self._names.node(type_name, key), name, about)

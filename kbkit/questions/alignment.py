@@ -13,10 +13,23 @@ from kbkit.questions.question import Question
 
 KIND = 0.9
 """Similarity of a word to a type, relative to that of a word to a relation."""
+_MAX_EXPRESSED = 4_096
+"""Words of which it is kept how well they express the elements of a KB."""
 
 
 def similarities(elements: Elements, word: str) -> tuple[Floats, Floats]:
     """Return how well a word expresses each label and each type, relative to what it expresses best."""
+    found = elements.expressed.get(word)
+    if found is None:
+        if len(elements.expressed) >= _MAX_EXPRESSED:
+            elements.expressed.clear()
+        found = elements.expressed[word] = _similarities(elements, word)
+        for array in found:
+            array.flags.writeable = False
+    return found
+
+
+def _similarities(elements: Elements, word: str) -> tuple[Floats, Floats]:
     label = elements.labels.similarity(word)
     kind = elements.class_similarity(word)
     best = max(label.max(initial=0), KIND * kind.max(initial=0))

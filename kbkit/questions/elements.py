@@ -9,7 +9,7 @@ number of neighbours (``MOST``, ``MOST_NEIGHBOURS``), or with an attribute or a 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -124,6 +124,11 @@ class Elements:
         """Whether each node has one neighbour at most, by the position of a hop."""
         self.paths = lru_cache(_MAX_STARTS)(self._paths)
         """The shortest paths from one type to another; see :meth:`_paths`."""
+
+    @cached_property
+    def expressed(self) -> dict[str, tuple[Floats, Floats]]:
+        """How well words express each label and each type, see :func:`kbkit.questions.alignment.similarities`."""
+        return {}
 
     def _classes(self, overlap: Floats) -> None:
         """Set the class of the nodes that each element reaches, and which relations name which class.

@@ -59,14 +59,22 @@ _SEGMENT = re.compile(r"[/.:#]")
 _CACHE = 50_000
 """Maximum number of words whose similarities are kept."""
 
+_MAX_EMBEDDED = 2_000
+"""Maximum number of words whose vectors are kept."""
+
 WEAK, STRONG = 0.2, 0.75
 """Cosines that mean nothing, and that mean the same."""
 
 
 def label_words(label: str) -> list[str]:
     """Return the words of a label: the last segment of a path, split at underscores and capitals; none abbreviated."""
+    return list(_words_of_label(label))
+
+
+@lru_cache(_CACHE)
+def _words_of_label(label: str) -> tuple[str, ...]:
     last = next((part for part in reversed(_SEGMENT.split(label)) if part.strip()), label)
-    return expanded(words(_CAMEL.sub(" ", last)).split())
+    return tuple(expanded(words(_CAMEL.sub(" ", last)).split()))
 
 
 @lru_cache(_CACHE)
@@ -80,6 +88,8 @@ def related(word: str, other: str) -> float:
     """Return 1 for equal stems, 0.9 for stems that differ in a derivational suffix, else 0."""
     if word == other:
         return 1.0
+    if word[:3] != other[:3]:  # most pairs
+        return 0.0
     short, long = sorted((word, other), key=len)
     if len(short) >= 3 and long.startswith(short) and long[len(short) :] in _SUFFIXES:
         return 0.9
@@ -92,7 +102,7 @@ def related(word: str, other: str) -> float:
 @lru_cache(_CACHE)
 def cosine(word: str, other: str) -> float:
     """Return the greatest cosine of the embeddings of two words, in the singular and the plural."""
-    return float((_embedder().embed(_numbers(word)) @ _embedder().embed(_numbers(other)).T).max())
+    return float((_embedded(word) @ _embedded(other).T).max())
 
 
 def sharp(similarity: Floats) -> Floats:
@@ -126,6 +136,7 @@ class KindLabels:
         for number, more in (synonyms or {}).items():
             for word in more:
                 self._stems.setdefault(stem(word), []).append((number, 1.0))
+        self._all_words = frozenset().union(*self.words)
         self._owners = np.array([number for numbers in texts.values() for number in numbers], np.int64)
         rows = np.repeat(np.arange(len(texts)), [len(numbers) for numbers in texts.values()])
         self._vectors = _embedder().embed(list(texts))[rows] if texts else np.zeros((0, 1), np.float32)
@@ -148,7 +159,7 @@ class KindLabels:
         result = np.zeros(self.count)
         if not self.count:
             return result
-        cosines = (self._vectors @ _embedder().embed(_numbers(word)).T).max(1)
+        cosines = (self._vectors @ _embedded(word).T).max(1)
         np.maximum.at(result, self._owners, cosines)
         for text, factor in _parts(word):
             for known, labels in self._stems.items():
@@ -156,8 +167,10 @@ class KindLabels:
                 if strength:
                     for number, weight in labels:
                         result[number] = max(result[number], strength * weight)
-        for number, parts in enumerate(self.words):  # birthplace: place of birth
-            if len(parts) > 1 and any(word[:at] in parts and word[at:] in parts for at in range(3, len(word) - 2)):
+        halves = [(word[:at], word[at:]) for at in range(3, len(word) - 2)]
+        halves = [(one, other) for one, other in halves if one in self._all_words and other in self._all_words]
+        for number, parts in enumerate(self.words if halves else ()):  # birthplace: place of birth
+            if len(parts) > 1 and any(one in parts and other in parts for one, other in halves):
                 result[number] = 1.0
         return np.clip(result, 0, 1)
 
@@ -176,6 +189,12 @@ def _numbers(word: str) -> list[str]:
     if word.endswith("s") and not word.endswith("ss"):
         return [word, word[:-1]]
     return [word, word + "s"]
+
+
+@lru_cache(_MAX_EMBEDDED)
+def _embedded(word: str) -> embedders.Vectors:
+    """Return the vectors of a word in the singular and the plural, which are compared with labels of several kinds."""
+    return _embedder().embed(_numbers(word))
 
 
 @cache

@@ -36,6 +36,8 @@ MAX_LABEL = 5
 _MEASURING = frozenset([*TOTALS, *EXTREMES])
 """Words after which a number is meant."""
 _NAMES = frozenset(["name", "names", "title", "titles"])
+_UNNAMED = FUNCTION_WORDS - _NAMES
+"""Words that neither begin nor end a link."""
 _DETERMINERS = frozenset("all any both each either every".split())  # noqa: SIM905
 _QUOTED = re.compile(r"\"([^\"]+)\"|'([^']+)'(?!\w)|\u201c([^\u201d]+)\u201d|\u2018([^\u2019]+)\u2019")
 _SIGN = re.compile(r"[-+#*\u2212]+(?!\w)")
@@ -241,7 +243,7 @@ class Linker:
         is_operator = len(words) == 1 and span[0] in question.operators
         if not is_operator and (signed := self._signed(question, span)):
             return signed
-        if is_operator or {words[0], words[-1]} & (FUNCTION_WORDS - _NAMES):
+        if is_operator or {words[0], words[-1]} & _UNNAMED:
             is_name = bool(nodes) and text != text.lower() and not is_operator
             return QuestionLink(span[0], span[-1] + 1, text, nodes=nodes) if is_name else None
         labels = self._labels.labelled(words)

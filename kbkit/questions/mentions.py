@@ -83,15 +83,19 @@ def exact_mentions(stores: Stores, question: Question) -> list[Mention]:
 def _exact(stores: Stores, question: Question) -> list[Mention]:
     """Return the longest exact names, and after each the names in it without its first or last word."""
     tokens = question.tokens
+    starts, stops = [token.start for token in tokens], [token.end for token in tokens]
+    spans = [(a, b) for a in range(len(tokens)) for b in range(a + 1, min(len(tokens), a + MAX_WORDS) + 1)]
+    possible = stores.nodes.may_name([question.text[starts[a] : stops[b - 1]] for a, b in spans])
+    names = {span for span, is_possible in zip(spans, possible, strict=True) if is_possible}
     result: list[Mention] = []
     covered = 0  # where the longest name so far ends: spans up to there are parts of it
     for first in range(len(tokens)):
         for last in range(min(len(tokens), first + MAX_WORDS), max(first, covered), -1):
-            found = _named(stores, question, first, last)
+            found = _named(stores, question, first, last) if (first, last) in names else None
             if found:
                 result.append(found)
                 shorter = [(first, last - 1), (first + 1, last)] if last - first > 1 else []
-                result += [inner for span in shorter if (inner := _named(stores, question, *span))]
+                result += [one for span in shorter if span in names and (one := _named(stores, question, *span))]
                 covered = last
                 break
         else:

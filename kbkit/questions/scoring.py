@@ -121,7 +121,9 @@ def score(
         "other operand": _other_operand(elements, question, rows),
         "learned": _learned(elements, question, rows, words, learned),
     }
-    features = np.column_stack([np.broadcast_to(columns_of[name], count) for name in WEIGHTS]).astype(np.float64)
+    features = np.empty((count, len(WEIGHTS)))
+    for at, name in enumerate(WEIGHTS):
+        features[:, at] = columns_of[name]
     return ScoredFrame(frame, features, words, np.maximum(of_word, explained_by_any), slots)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from kbkit.answers.attribute_values import ColumnValues
@@ -25,6 +26,8 @@ _SPELLINGS = (
     (re.compile("tr$"), "ter"),
 )
 """What stems of words in British spelling have in American spelling: paediatr, colour, organis, centr."""
+_MAX_STEMS = 50_000
+"""Words whose stems are kept."""
 MAX_WORDS = 8
 """Limit on the words of a value."""
 
@@ -93,6 +96,7 @@ def _stems(parts: Sequence[str]) -> str:
     return " ".join(map(_spelled, parts))
 
 
+@lru_cache(_MAX_STEMS)
 def _spelled(part: str) -> str:
     found = stem(part)
     for pattern, other in _SPELLINGS:

@@ -31,7 +31,7 @@ def hits(stores: Stores, query: TextQuery, result: QueryResult, weak: NDArray[np
     return pl.DataFrame(
         [
             pl.Series("rank", np.arange(1, len(ids) + 1)),
-            *stores.nodes.rows_of(ids).get_columns(),
+            *stores.nodes.columns_of(ids),
             *(pl.Series(name, values, dtype=pl.Float64, nan_to_null=True) for name, values in scores.items()),
             pl.Series("snippet", _snippets(stores, query, stores.shared(Documents).of(ids)), dtype=pl.String),
             pl.Series("weak", weak, dtype=pl.Boolean),
@@ -72,7 +72,7 @@ class Documents:
 def _snippets(stores: Stores, query: TextQuery, documents: Sequence[str]) -> list[str]:
     """Return the passage of each document with most query words (without a text index: its beginning)."""
     if not stores.has("text"):
-        return [snippet(document, (), ()) for document in documents]
+        return [snippet(document) for document in documents]
     return stores.text.snippets(set(query.words or stores.text.words(query.text)), documents)
 
 

@@ -118,7 +118,7 @@ class Search:
         columns = [
             pl.Series("query", np.repeat(np.array(names, object), counts), dtype=pl.String),
             pl.Series("rank", np.concatenate([np.arange(1, count + 1) for count in counts])),
-            *self.session.stores.nodes.rows_of(np.concatenate(ids)).get_columns(),
+            *self.session.stores.nodes.columns_of(np.concatenate(ids)),
             pl.Series("score", np.concatenate([ranking.scores for ranking in rankings])),
         ]
         return pl.DataFrame(columns)
@@ -133,7 +133,7 @@ class Search:
 
     def retrieve(self, queries: Sequence[TextQuery], k: int | None = None) -> list[QueryResult]:
         """Return the ``k`` best nodes for each query, in one batch unless some queries require quoted words."""
-        settings = replace(self.settings, k=min(k or self.settings.k, self.session.schema.nodes))
+        settings = self.settings.changed(k=min(k or self.settings.k, self.session.schema.nodes))
         batch = QueryBatch.of(self.session.stores, queries, settings)
         if not any(query.required for query in queries):
             results = self.rank(batch, settings)
@@ -152,7 +152,7 @@ class Search:
             return result
 
         def rank(within: Within) -> QueryResult:
-            return self.rank(batch.one(position), replace(settings, within=within))[0]
+            return self.rank(batch.one(position), settings.changed(within=within))[0]
 
         nodes = named(self.session.stores, batch.queries[position])
         return names_first(result, nodes, settings.within, settings.k, rank) if len(nodes) else result
@@ -162,7 +162,7 @@ class Search:
         if not query.required:
             return settings
         required = self.session.stores.text.matching(query, settings.fields)
-        return replace(settings, within=both(settings.within, required))
+        return settings.changed(within=both(settings.within, required))
 
     def rank(self, batch: QueryBatch, settings: SearchSettings) -> list[QueryResult]:
         """Run the retrievers of the mode, fuse their rankings, and apply the learned ranking if there is one.
@@ -172,7 +172,7 @@ class Search:
         ranker = self.ranker
         if ranker is None:
             return self._fused_all(batch, settings)
-        results = self._fused_all(batch, replace(settings, k=max(settings.k, LEARNED_DEPTH)))
+        results = self._fused_all(batch, settings.changed(k=max(settings.k, LEARNED_DEPTH)))
         threads = systems.cores() if len(results) > 1 else 1
         both = list(zip(batch.queries, results, strict=True))
         return each(lambda pair: ranker.ranked(self.session, *pair, settings.k, settings.within), both, threads)
@@ -193,7 +193,7 @@ class Search:
         # For one query on a small KB, starting threads takes longer than the retrievers.
         threads = systems.cores() if len(batch.queries) > 1 or self.session.schema.nodes > _SMALL else 1
         rankings = each(lambda retrieve: retrieve(depth), list(retrievers.values()), threads)
-        fusing = replace(settings, k=k)
+        fusing = settings.changed(k=k)
         legs = [dict(zip(retrievers, parts, strict=True)) for parts in zip(*rankings, strict=True)]
         results = each(lambda at: self._fused(batch.one(at), legs[at], fusing), range(len(legs)), threads)
         return self._preferred(results, types, settings.k)
@@ -209,7 +209,7 @@ class Search:
             ids = union(rankings.values())
             for name, ranking in rankings.items():
                 rest = ids[~is_in(ids, np.sort(ranking.ids))]
-                retrieve = build(self.session.stores, batch, replace(settings, within=rest))[name]
+                retrieve = build(self.session.stores, batch, settings.changed(within=rest))[name]
                 [more] = retrieve(len(rest)) if len(rest) else [EMPTY]
                 rankings[name] = with_scores(ranking, more, ids)
         weights = [settings.leg_weights[name] for name in rankings]

@@ -30,11 +30,15 @@ class LateInteraction(IndexedRetriever):
     def model(self) -> Any:
         """The model, loaded on first use."""
         self.system.kind.library()
+        import torch
         from pylate import models
 
         settings = self.system.settings
         length = {"document_length": int(settings["length"])} if settings["length"] else {}
-        with model_folder.loading(self.system):
+        # PyLate adds a random projection to a model that was not trained as late interaction. It must be the same for
+        # the index and, in another process, for queries.
+        with model_folder.loading(self.system), torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
             return models.ColBERT(self.folder.model, device=settings["device"] or None, local_files_only=True, **length)
 
     def write(self, folder: Path, old: Path | None, kept: Rows, texts: TextSource) -> None:

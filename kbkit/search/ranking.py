@@ -70,8 +70,9 @@ def fuse(
         parts = [w / (constant + np.arange(1, len(r.ids) + 1)) for r, w in zip(rankings, weights, strict=True)]
     else:
         parts = [w * scaled(r.scores) for r, w in zip(rankings, weights, strict=True)]
-    ids, inverse = np.unique(np.concatenate([r.ids for r in rankings]), return_inverse=True)
-    scores = np.bincount(inverse, np.concatenate(parts), len(ids)).astype(np.float64)
+    ids = union(rankings)
+    positions = np.searchsorted(ids, np.concatenate([r.ids for r in rankings]))
+    scores = np.bincount(positions, np.concatenate(parts), len(ids)).astype(np.float64)
     return Ranking.of(ids, scores, k)
 
 
@@ -81,13 +82,14 @@ def union(rankings: Iterable[Ranking]) -> NDArray[np.int64]:
 
 
 def with_scores(ranking: Ranking, more: Ranking, ids: NDArray[np.int64]) -> Ranking:
-    """Return a ranking of ``ids`` by their scores in ``ranking`` or in ``more``; the others follow, with a score of 0.
+    """Return a ranking of sorted ``ids`` by their scores in ``ranking`` or ``more``; the others have a score of 0.
 
     A node that full text does not find has a BM25 score of 0, and a node without a vector has no similarity.
     """
-    scores = ranking.score_of(ids)
-    scores = np.where(np.isnan(scores), more.score_of(ids), scores)
-    return Ranking.of(ids, np.nan_to_num(scores, nan=min(0.0, float(ranking.scores.min(initial=0.0)))))
+    scores = np.full(len(ids), min(0.0, float(ranking.scores.min(initial=0.0))))
+    for part in (more, ranking):
+        scores[np.searchsorted(ids, part.ids)] = part.scores
+    return Ranking.of(ids, scores)
 
 
 def scaled(scores: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
@@ -46,7 +46,7 @@ class RelationalSearch(Search):
 
     def rank(self, batch: QueryBatch, settings: SearchSettings) -> list[QueryResult]:
         """Return the hybrid rankings, with answers first."""
-        hybrid = replace(settings, mode="hybrid")
+        hybrid = settings.changed(mode="hybrid")
         results = super().rank(batch, hybrid)
         return [self._answers_first(batch.one(at), hybrid, result) for at, result in enumerate(results)]
 
@@ -64,7 +64,7 @@ class RelationalSearch(Search):
         components["relational"] = Ranking(answers, np.ones(len(answers)))
 
         def rank(within: Within) -> QueryResult:
-            return super(RelationalSearch, self).rank(batch, replace(settings, within=within))[0]
+            return super(RelationalSearch, self).rank(batch, settings.changed(within=within))[0]
 
         ranked = names_first(result, answers, settings.within, settings.k, rank, apart=True)
         return ranked._replace(components=components, named=result.named)

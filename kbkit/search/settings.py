@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
@@ -100,6 +101,12 @@ class SearchSettings:
         least = {"k": 1, "depth": 1, "average": 0, "chunk_depth": 0, "rerank_depth": 1, "rrf_k": 0}
         for name, minimum in least.items():
             check_range(name, number(name, getattr(self, name), integer=name != "rrf_k"), minimum, MAX_K)
+
+    def changed(self, **values: Any) -> SearchSettings:
+        """Return a copy with some values changed, which are not checked again: a query needs several copies."""
+        copied = copy.copy(self)
+        vars(copied).update(values)
+        return copied
 
     @property
     def leg_weights(self) -> Mapping[str, float]:

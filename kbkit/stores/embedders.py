@@ -36,6 +36,8 @@ KINDS = ("static", "minilm", "model2vec:FOLDER", "sentence-transformers:MODEL", 
 
 _FEW_WORDS = 4_000
 """Words whose vectors are summed without loading SciPy."""
+_FEW_NEW = 32
+"""Words that are split one by one, because waking the tokenizer's threads takes longer."""
 _MAX_CACHE, _ROW_SIZE = 100_000_000, 400
 """Size of the cache of words in characters, and the size of a word's vector in the same unit."""
 
@@ -172,7 +174,10 @@ class WordPieces:
 
     def sums(self, words: Sequence[str]) -> Vectors:
         """Return the sum of the vectors of each word's pieces."""
-        encoded = self._tokenizer.encode_batch_fast(list(words), add_special_tokens=False)
+        if len(words) <= _FEW_NEW:
+            encoded = [self._tokenizer.encode(word, add_special_tokens=False) for word in words]
+        else:
+            encoded = self._tokenizer.encode_batch_fast(list(words), add_special_tokens=False)
         sums = np.zeros((len(words), self.dimension), np.float32)
         for position, word in enumerate(encoded):
             ids = [piece for piece in word.ids if piece != self._unknown]

@@ -58,6 +58,13 @@ class HashIndex:
             raise damaged(self._path)
         return entries
 
+    def has(self, values: NDArray[np.uint32]) -> NDArray[np.bool_]:
+        """Return a mask of the hashes that the index has."""
+        if not len(self):
+            return np.zeros(len(values), bool)
+        found: NDArray[np.bool_] = self._hashes[np.minimum(self._hashes.searchsorted(values), len(self) - 1)] == values
+        return found
+
     def many(self, values: NDArray[np.uint32]) -> tuple[NDArray[np.int64], Ids]:
         """Return (position in ``values``, entry) for each hash, sorted."""
         start, end = self._hashes.searchsorted(values), self._hashes.searchsorted(values, "right")

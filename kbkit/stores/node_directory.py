@@ -179,22 +179,33 @@ class NodeDirectory:
         """Return the nodes with these ids in their order, repeated as they are: ``columns`` of id, key, type, name."""
         import polars as pl
 
+        # Column by column: for a table, polars wakes its threads, which takes longer than the conversion.
+        return pl.DataFrame(self.columns_of(ids, columns))
+
+    def columns_of(self, ids: Ids, columns: Sequence[str] = ("id", "key", "type", "name")) -> list[pl.Series]:
+        """Return the columns of :meth:`rows_of`."""
+        import polars as pl
+
+        types = [t.name for t in self._schema.primary_types]
+        makers: dict[str, Callable[[], Any]]
         if len(ids) <= _FEW or ("pyarrow" not in sys.modules and len(ids) <= self._without_arrow):
             self._without_arrow -= len(ids)
-            rows = [self.row(node) for node in ids.tolist()]
-            values: dict[str, Any] = {name: [getattr(row, name) for row in rows] for name in columns}
+            nodes = ids.tolist()
+            makers = {
+                "id": lambda: nodes,
+                "key": lambda: [self.keys[node] for node in nodes],
+                "type": lambda: [types[number] for number in self._type_numbers(ids).tolist()],
+                "name": lambda: [self.names[node] for node in nodes],
+            }
         else:
-            types = [t.name for t in self._schema.primary_types]
-            makers: dict[str, Callable[[], Any]] = {
+            makers = {
                 "id": lambda: ids,
                 "key": lambda: self.keys.take(ids),
                 "type": lambda: _arrow(types).take(self._type_numbers(ids)),
                 "name": lambda: self.names.take(ids),
             }
-            values = {name: makers[name]() for name in columns}
-        # Column by column: for a table, polars wakes its threads, which takes longer than the conversion.
         kinds = {"id": pl.Int32}
-        return pl.DataFrame([pl.Series(name, values[name], kinds.get(name, pl.String)) for name in columns])
+        return [pl.Series(name, makers[name](), kinds.get(name, pl.String)) for name in columns]
 
     def _type_numbers(self, ids: Ids) -> NDArray[np.int64]:
         """Return the position of the primary type of each node in ``schema.primary_types``."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -57,6 +58,8 @@ _FEW = 1_000
 _MAX_DEPTH = 20_000
 
 _MAX_QUERY_WORDS = 256
+_MAX_ANALYZED = 64
+"""Number of queries whose words are kept."""
 _SNIPPET_DEPTH = 100_000
 _STEM_ENDINGS = 4
 """Letters by which a stem may be shorter than an incomplete word."""
@@ -120,6 +123,9 @@ class Text:
         self._index.register_tokenizer("kb", self._analyzer)
         self._unstemmed = PLAIN if settings.analyzer == "english" else None
         self._schema, self._relations = schema, settings.relations
+        # A search analyzes its query several times: to find, to name, to explain.
+        self._words = lru_cache(_MAX_ANALYZED)(self._words_of)
+        self._known_tokens = lru_cache(_MAX_ANALYZED)(self._tokens_of)
         self._searcher = self._index.searcher()
 
     def _opened(self, folder: Path) -> tantivy.Index:
@@ -148,12 +154,15 @@ class Text:
 
     def words(self, text: str) -> list[str]:
         """Return the distinct index words of a query, in order; stop words only if there are no others."""
+        return list(self._words(text))
+
+    def _words_of(self, text: str) -> tuple[str, ...]:
         words = self._analyzer.analyze(text)
         if self._unstemmed:
             # Stop words are compared unstemmed: "being" and "Ares" have the stems "be" and "are".
             plain = self._unstemmed.analyze(text)
             words = [word for word, form in zip(words, plain, strict=True) if form not in STOP_WORDS] or words
-        return list(dict.fromkeys(words))[:_MAX_QUERY_WORDS]
+        return tuple(dict.fromkeys(words))[:_MAX_QUERY_WORDS]
 
     @property
     def ranked(self) -> dict[str, float]:
@@ -201,6 +210,8 @@ class Text:
     def named(self, stems: Sequence[str], limit: int) -> NDArray[np.int64]:
         """Return up to ``limit`` nodes whose entire name or alias has these stems."""
         stemmed = " ".join(stems)[:MAX_NAME_LENGTH]
+        if not self.frequency(stemmed, [STEMMED_NAME]):  # much faster than a search
+            return np.empty(0, np.int64)
         term = tantivy.Query.term_query(self._index.schema, STEMMED_NAME, stemmed, "basic")
         return np.sort(self._hits(tantivy.Query.const_score_query(term, 0.0), limit)[0])
 
@@ -350,14 +361,19 @@ class Text:
         """Return the part of each document with the most index words, each between ``**``; about ``characters``."""
         if self._unstemmed:
             words = {*words, *filter(None, map(superlative, words))}
-        return [snippet(document, self._tokens(document), words, characters) for document in documents]
+        # Most nodes of many KBs have no texts.
+        return [snippet(text, self._found(words, text), characters) if text else "" for text in documents]
 
-    def _tokens(self, document: str) -> list[Token]:
+    def _found(self, words: Collection[str], document: str) -> list[Token]:
+        """Return the tokens of a document that are among some words."""
         tokens = self._analyzer.pre_tokenize(document[:_SNIPPET_DEPTH]).tokens
-        return [(t.char_offset_from, t.char_offset_to, t.text) for t in tokens]
+        return [(t.char_offset_from, t.char_offset_to, text) for t in tokens if (text := t.text) in words]
 
     def tokens(self, text: str) -> list[Word]:
         """Return the first 256 words of a text with their positions, plain and stemmed."""
+        return list(self._known_tokens(text))
+
+    def _tokens_of(self, text: str) -> tuple[Word, ...]:
         plain, stems = PLAIN.pre_tokenize(text).tokens, self._analyzer.analyze(text)
         words = zip(plain, stems, strict=True)
-        return [Word(t.char_offset_from, t.char_offset_to, t.text, stem) for t, stem in words][:_MAX_QUERY_WORDS]
+        return tuple(Word(t.char_offset_from, t.char_offset_to, t.text, stem) for t, stem in words)[:_MAX_QUERY_WORDS]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kbkit.errors import KbError, check_unicode
@@ -76,9 +76,8 @@ Token = tuple[int, int, str]
 """Start and end of a word in its document, in characters, and its index word."""
 
 
-def snippet(document: str, tokens: Sequence[Token], words: Collection[str], characters: int = 160) -> str:
-    """Return about ``characters`` of the document with the most distinct ``words``, each between ``**``."""
-    hits = [token for token in tokens if token[2] in words]
+def snippet(document: str, hits: Sequence[Token] = (), characters: int = 160) -> str:
+    """Return about ``characters`` of the document with the most distinct words of ``hits``, each between ``**``."""
     start, end = _window(document, hits, characters)
     parts, at = ["…" if start else ""], start
     for first, last, _ in hits:

@@ -149,10 +149,12 @@ def test_rows_of_starks_systems() -> None:
 
 
 def test_rows_of_quests_systems() -> None:
-    columns = {"system": pl.String, "template": pl.String, "films": pl.Float64, "all": pl.Float64}
-    ours = pl.DataFrame([("bm25", "_", 0.5, 0.5)], schema=columns, orient="row")
+    columns = {"system": pl.String, "template": pl.String, "books": pl.Float64, "movie": pl.Float64, "all": pl.Float64}
+    ours = pl.DataFrame([("bm25", "_", 0.3, 0.5, 0.4)], schema=columns, orient="row")
     found = quest_paper.with_paper(5, ours)
-    assert found.columns == ["system", FIGURES, "template", "films", "all"]
-    assert ("T5-Large DE + T5-Large", PAPER, "_ or _ or _", 0.2, None) in found.rows()
+    # Domains that only the paper has are shown too, as most datasets have none of its names.
+    assert found.columns == ["system", FIGURES, "template", "books", "movie", "films", "plants", "animals", "all"]
+    assert found.row(0) == ("bm25", HERE, "_", 0.3, 0.5, None, None, None, 0.4)
+    assert ("T5-Large DE + T5-Large", PAPER, "_ or _ or _", 0.348, None, 0.2, 0.306, 0.294, None) in found.rows()
     recalls = pl.DataFrame({"system": ["bm25"], "queries": [3], "recall@20": [0.1], "mrecall@20": [None]})
     assert quest_paper.with_paper(4, recalls).row(2) == ("T5-Base DE", PAPER, None, 0.255, 0.045)

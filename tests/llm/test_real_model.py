@@ -19,6 +19,8 @@ from tests.conftest import Run
 
 RECORDING = Path(__file__).with_name("smollm2.jsonl")
 LLM = f"replay:{RECORDING}"
+CONVERSATION, CONVERSATIONS = (Path(__file__).with_name(f"{name}.jsonl") for name in ("conversation", "conversations"))
+"""A conversation of two turns, and the calls of ``conv make``, ``conv run`` and ``conv eval``."""
 ANDORRA = [
     {"id": "1", "question": "Which countries border Andorra?", "sparql": "SELECT ?c { country:AND rel:borders ?c }"}
 ]
@@ -98,6 +100,31 @@ def test_hits_of_stark_are_reranked(here: Run, kb: Path, tmp_path: Path) -> None
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[2].startswith("bm25 + smollm2-135m,2,50.0,")
     assert "4 calls (4 from the recording)" in done.stderr
+
+
+def test_a_conversation_is_answered_and_judged(here: Run, kb: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run.jsonl"
+    done = here("conv", "run", kb, CONVERSATION, "-o", out, "--llm", f"replay:{CONVERSATIONS}")
+    assert done.returncode == 0, done.stderr
+    assert "smollm2-135m: 2 calls (2 from the recording), 0 + 0 tokens" in done.stderr
+    _, answers = (json.loads(line) for line in out.read_text(encoding="utf-8").splitlines())
+    assert [turn["answers"] for turn in answers["turns"]] == [
+        ["The answer to the question"],
+        ["The United States", "Mexico", "El Salvador"],
+    ]
+    # The judge rates without end, up to the number that a reply may have; nothing is taken from such a reply.
+    done = here("conv", "eval", CONVERSATION, out, "--kb", kb, "--llm", f"replay:{CONVERSATIONS}")
+    assert done.returncode == 0, done.stderr
+    assert "3 calls (3 from the recording)" in done.stderr
+    assert "2 turns that the judge could not rate, left out" in done.stderr
+
+
+def test_predicates_that_do_not_exist_are_not_asked_for(here: Run, kb: Path, tmp_path: Path) -> None:
+    """The model makes up predicates, is asked again, and makes them up again."""
+    options = ("-n", "1", "--turns", "2", "-t", "lake", "--configuration", "text")
+    done = here("conv", "make", kb, "-o", tmp_path / "conv", *options, "--llm", f"replay:{CONVERSATIONS}")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "3 calls (3 from the recording)" in done.stderr and "No predicate is asked for" in done.stderr
 
 
 def test_the_recording_is_small_and_of_one_server() -> None:

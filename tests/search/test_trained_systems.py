@@ -22,7 +22,7 @@ from kbkit.benchmarks import training_data
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.measures import files, ranking
-from kbkit.search import text2text
+from kbkit.search import late, text2text
 from kbkit.search.model_search import open_retriever
 from kbkit.search.rerank import candidates
 from kbkit.search.system_kinds import RERANKER, kind_of, parse_name
@@ -98,6 +98,20 @@ def test_training_lifts_a_system_over_its_start(trained: Any, system: str) -> No
     assert f"`{system}`" in (model / "README.md").read_text(encoding="utf-8")
     assert "<svg" in (model / "curve.svg").read_text(encoding="utf-8")
     assert not list(model.parent.glob(".*training"))
+
+
+def test_late_interaction_of_another_model_is_the_same_each_time(
+    trained: Any, kb: KnowledgeBase, tmp_path: Path
+) -> None:
+    """PyLate adds a random projection to a model without one; queries are compared with an index made earlier."""
+    needs("late")
+    shutil.copytree(trained("biencoder"), tmp_path / "bert", ignore=shutil.ignore_patterns("kbkit.json", "config_*"))
+    name = f"late:{tmp_path / 'bert'}"
+    [one, other] = [
+        late.encoded(open_retriever(kb.stores, f"{name}?probes={probes}").model, ["a lake"], 8)[0]  # type: ignore[attr-defined]
+        for probes in (8, 9)
+    ]
+    assert one.shape == other.shape and (one == other).all()
 
 
 @pytest.mark.parametrize("system", RETRIEVERS)
