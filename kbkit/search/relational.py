@@ -36,8 +36,8 @@ class RelationalSearch(Search):
     read: dict[str, tuple[str, NDArray[np.int32]]] = field(default_factory=dict)
 
     def trusted(self, text: str) -> Read | None:
-        """Return how a query was read if its answers are to rank first: it may be a list of words, not a question."""
-        read = _read(self, text)
+        """Return how a query was read if its answers are to rank first: it may be a name or a list of words instead."""
+        read = None if _is_name(self, text) else _read(self, text)
         best = None if read is None else read.best
         if read is None or best is None or not read.is_sure or not best.selects or not best.has_answers:
             return None
@@ -146,6 +146,11 @@ def _read(search: Search, text: str) -> Read | None:
     if not text.strip() or not search.session.stores.has("adjacency"):
         return None
     return QuestionReader.of(search.session.stores).read(text)
+
+
+def _is_name(search: Search, text: str) -> bool:
+    """Return whether a query is a name, alias or key in full: *Rebecca Black* asks for nothing of *Rebecca*."""
+    return search.session.stores.has("nodes") and len(search.session.stores.nodes.called(text.strip())) > 0
 
 
 def _has_text(search: Search, read: Read) -> bool:

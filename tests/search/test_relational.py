@@ -57,6 +57,21 @@ def test_a_query_that_is_not_read_ranks_as_hybrid(world: KnowledgeBase, query: s
     assert found.drop("relational", "linked").equals(hybrid(world, query, explain=True, **options))
 
 
+def test_a_name_in_full_is_no_question(tmp_path: Path) -> None:
+    """A person called "Rebecca Director" is found; the director of "Rebecca" is not asked for."""
+    nodes = {
+        "film": pl.DataFrame({"key": ["r", "v"], "name": ["Rebecca", "Vertigo"]}),
+        "person": pl.DataFrame({"key": ["a", "d"], "name": ["Alfred", "Rebecca Director"]}),
+    }
+    edges = {("film", "director", "person"): pl.DataFrame({"head": ["r", "v"], "tail": ["a", "a"]})}
+    with kbkit.from_frames(nodes, edges, out=tmp_path / "films.kb", stores=["adjacency", "text", "vectors"]) as kb:
+        asked = kb.search("director of Rebecca", mode="relational", explain=True)
+        assert asked.filter(relational=1)["key"].to_list() == ["a"]
+        named = kb.search("Rebecca director", mode="relational", explain=True)
+        assert named["key"][0] == "d"
+        assert named["relational"].null_count() == named.height
+
+
 def test_chosen_weights_and_fusion_are_kept(world: KnowledgeBase) -> None:
     for options in ({"weights": {"bm25": 1.0, "dense": 3.0}}, {"fusion": "minmax"}, {"weights": {"bm25": 1.0}}):
         found = world.search("long river", mode="relational", **options).drop("relational")
