@@ -1,16 +1,18 @@
 """Files of one shape are one table: a file for each day in a folder for each channel, or one for each record.
 Files of resources that refer to each other are also read together; see :func:`resources`.
 
-Such files are in folders inside of a source, or beside each other with names that differ in digits only. What the names
-of folders and files say is in the columns :data:`FOLDER` and :data:`FILE`.
+Such files are in folders inside of a source, or beside each other with names that differ in digits or months only. What
+the names of folders and files say is in the columns :data:`FOLDER` and :data:`FILE`.
 """
 
 from __future__ import annotations
 
 import csv
+import gzip
 import itertools
 import os
 import re
+import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +21,7 @@ from kbkit.errors import BadInputError
 from kbkit.ingestion import source_files
 from kbkit.ingestion.json_shapes import combined, copy_of, is_xml, records
 from kbkit.ingestion.json_shapes import resources as resources_of
+from kbkit.ingestion.side_files import is_side_file
 from kbkit.readers.columns import YEAR, titles
 
 FOLDER, FILE = "folder", "file"
@@ -32,16 +35,26 @@ _LOOKED_AT = 25
 """Files of a folder whose shape is looked at."""
 _ALIKE = 0.6
 """Fraction of the fields of the shape with fewer ones that two shapes must share."""
+_SAME = 0.8
+"""Fraction of the columns of two headers that both must have, if nothing in the names of files says the same."""
 _FEWEST = 2
 _LINES = 30
 """Lines at the start of a delimited file that may hold its header."""
-_DIGITS = re.compile(r"\d+")
+_MONTHS = (
+    "jan(uary|uar)?|feb(ruary|ruar)?|mar(ch)?|märz?|apr(il)?|may|mai|june?|juni|july?|juli|aug(ust)?"
+    "|sept?(ember)?|o[ck]t(ober)?|nov(ember)?|de[cz](ember)?|q[1-4]"
+)
+_DIGITS = re.compile(rf"\d+|(?<![^\W\d_])({_MONTHS})(?![^\W_])", re.IGNORECASE)
+"""What differs in the names of files of one table: numbers and months."""
 _DELIMITED = ("csv", "tsv", "psv")
 
 
 @dataclass(frozen=True)
 class FileGroup:
-    """Files of one table: its name, their patterns below the given folder, and whether folders and names differ."""
+    """Files of one table: its name, their patterns below the given folder, and whether folders and names differ.
+
+    ``copies`` are files equal to the only one.
+    """
 
     name: str
     files: Sequence[Path]
@@ -49,13 +62,13 @@ class FileGroup:
     folder: str = ""
     file: str = ""
     resources: bool = False
-    copies: int = 0
+    copies: Sequence[Path] = ()
 
     def note(self, given: Sequence[Path]) -> str:
         """Return the note that says that these files are one table; ``given`` are the paths of the source."""
         first = source_files.label(self.files[0], given)
         if self.copies:
-            return f"Read one of {self.copies:,} equal files: {first}"
+            return f"Read one of {len(self.copies) + 1:,} equal files: {first}"
         if self.resources:
             return f"Read {len(self.files):,} files together, with a table for each kind of record: {first} and others"
         return f"Read {len(self.files):,} files as one table, {self.name}: {first} and others like it"
@@ -116,8 +129,7 @@ def inside(root: Path, taken: Collection[Path] = ()) -> list[FileGroup]:
 
 def _folders(root: Path) -> Iterator[Path]:
     for folder in root.iterdir():
-        hidden = folder.name.startswith((".", "_")) or folder.suffix in (".kb", ".recipe")
-        if folder.is_dir() and not folder.is_symlink() and not hidden:
+        if folder.is_dir() and not folder.is_symlink() and not source_files.is_left_out(folder.name):
             yield folder
             yield from _folders(folder)
 
@@ -126,10 +138,11 @@ def _candidates(folder: Path) -> Iterator[_FolderFiles]:
     """Yield the files of one format and shape in a folder."""
     by_ending: dict[str, list[Path]] = {}
     for path in sorted(folder.iterdir()):
-        if path.is_file() and source_files.FORMATS.get(source_files.suffix(path)) in ("json", *_DELIMITED):
+        known = source_files.FORMATS.get(source_files.suffix(path)) in ("json", *_DELIMITED)
+        if known and path.is_file() and not is_side_file(path):
             by_ending.setdefault(source_files.suffix(path), []).append(path)
     for ending, files in by_ending.items():
-        if (shape := _common(files)) and len(files) <= _MOST_FILES:
+        if (shape := _common(files, ending)) and len(files) <= _MOST_FILES:
             yield _FolderFiles(folder, ending, files, shape)
         elif len(files) <= _LOOKED_AT:
             yield from _by_shape(folder, ending, files)
@@ -140,7 +153,7 @@ def _by_shape(folder: Path, ending: str, files: Sequence[Path]) -> list[_FolderF
     found: list[_FolderFiles] = []
     for path in files:
         if shape := _shape(path):
-            same = next((one for one in found if _alike(one.shape, shape)), None)
+            same = next((one for one in found if _alike(one.shape, shape, ending)), None)
             if same is None:
                 found.append(_FolderFiles(folder, ending, [path], shape, whole=False))
             else:
@@ -149,7 +162,7 @@ def _by_shape(folder: Path, ending: str, files: Sequence[Path]) -> list[_FolderF
 
 
 def numbered(files: Sequence[Path]) -> Iterator[FileGroup]:
-    """Yield the groups of files whose names differ in digits only, and which have one shape."""
+    """Yield the groups of files whose names differ in digits and months only, and which have one shape."""
     by_name: dict[str, list[Path]] = {}
     for path in files:
         by_name.setdefault(_DIGITS.sub("#", path.name), []).append(path)
@@ -162,22 +175,26 @@ def numbered(files: Sequence[Path]) -> Iterator[FileGroup]:
             yield FileGroup(plain, some, match, file=_free(FILE, _common(some)))
 
 
-def _common(files: Sequence[Path]) -> frozenset[str]:
-    """Return the fields of files of one shape; none for files of several."""
+def _common(files: Sequence[Path], ending: str = "") -> frozenset[str]:
+    """Return the fields of files of one shape; none for files of several. ``ending``: see :func:`_alike`."""
     known: frozenset[str] = frozenset()
     for path in files[:_LOOKED_AT]:
         shape = _shape(path)
-        if shape is None or (known and not _alike(known, shape)):
+        if shape is None or (known and not _alike(known, shape, ending)):
             return frozenset()
         known |= shape
     return known
 
 
 def _belong(first: _FolderFiles, one: _FolderFiles) -> bool:
-    return first.folder.parent == one.folder.parent and first.ending == one.ending and _alike(first.shape, one.shape)
+    beside = first.folder.parent == one.folder.parent and first.ending == one.ending
+    return beside and _alike(first.shape, one.shape, one.ending)
 
 
-def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
+def _alike(one: frozenset[str], other: frozenset[str], ending: str) -> bool:
+    """Return whether files have one shape. Those of a delimited format, whose ``ending`` is given, have all columns."""
+    if source_files.FORMATS.get(ending) in _DELIMITED:
+        return len(one & other) >= _SAME * len(one | other)
     return not other or len(one & other) >= _ALIKE * min(len(one), len(other))
 
 
@@ -193,12 +210,18 @@ def _shape(path: Path) -> frozenset[str] | None:
 
 
 def _header(path: Path) -> frozenset[str] | None:
-    """Return the names in the header of a delimited file, None if it is not UTF-8 or holds numbers."""
+    """Return the names in the header of a delimited file, None if it cannot be read or holds numbers."""
+    opener = gzip.open if path.suffix.lower() == ".gz" else open
     try:
-        with path.open(encoding="utf-8-sig", newline="") as handle:
-            lines = [*itertools.islice(handle, _LINES)]
-    except (OSError, UnicodeDecodeError):
+        with opener(path, "rb") as handle:
+            content = b"".join(itertools.islice(handle, _LINES))
+    except (OSError, EOFError, zlib.error):
         return None
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = content.decode("latin-1")
+    lines = text.splitlines(keepends=True)
     sign = max(",;|\t", key=max(lines, key=len, default="").count)
     rows = [*csv.reader(lines, delimiter=sign)]
     fields = [field.strip() for field in (rows[titles(rows)] if rows else [])]
@@ -214,7 +237,7 @@ def _group(root: Path, alike: Sequence[_FolderFiles]) -> FileGroup:
     started = re.sub(r"(?<=[\W_])[^\W_]*$|[\W_\d]+$", "", start)
     if not alike[0].whole and len({path.read_bytes() for path in files}) == 1:  # a copy in each folder
         only = f"{ANCHOR}{_escaped(files[0].relative_to(root).as_posix())}"
-        return FileGroup(started.strip("_- .") or parent.name, files[:1], (only,), copies=len(files))
+        return FileGroup(started.strip("_- .") or parent.name, files[:1], (only,), copies=files[1:])
     if not alike[0].whole and len(alike) > 1:
         name = started.strip("_- .") or parent.name
     elif len(stems) == 1 and len(alike) > 1 and next(iter(stems)):

@@ -67,7 +67,15 @@ def plain(value: Any) -> Any:
         return value
     if len(value) == 1 and (known := VALUES.get(next(iter(value)))):
         return known(next(iter(value.values())))
-    return {name: None if one == {} else plain(_listed(one)) for name, one in value.items()}
+    return {name: None if one == {} else plain(_without_prefix(_listed(one), name)) for name, one in value.items()}
+
+
+def _without_prefix(value: Any, name: str) -> Any:
+    """Return an object without its own name before its fields: ``{"team_id": 1, "team_name": "A"}`` at ``team``."""
+    if not isinstance(value, dict) or f"{name}_id" not in value:
+        return value
+    short = {field.removeprefix(f"{name}_"): one for field, one in value.items()}
+    return short if len(short) == len(value) and sum(field.startswith(f"{name}_") for field in value) > 1 else value
 
 
 def _text(values: Sequence[Any]) -> Any:

@@ -12,35 +12,47 @@ what formats of exports wrap around records, lists and values.
 
 from __future__ import annotations
 
+import dataclasses
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from kbkit.ingestion import json_markers
+from kbkit.ingestion.json_objects import (
+    DEEPEST,
+    IDS,
+    NAMES,
+    Path,
+    RecordObjects,
+    Row,
+    free_name,
+    has_more,
+    identifier_in,
+    identifiers,
+    is_functional,
+    is_in_all,
+    is_scalar,
+    join_group,
+    key_of,
+    kinds_of,
+    merged,
+    name_of,
+    name_persons,
+    named_pair,
+    same_fields,
+    shared_name,
+)
 
 MAIN = ""
 """The name of the table of the records themselves."""
-_IDS = ("id", "_id", "@id", "uuid", "guid", "key", "accountId", "account_id", "userId", "user_id", "code", "slug")
-_NAMES = ("name", "title", "label", "displayName", "display_name", "login", "username")
 _WRAPPERS = ("fields", "attributes", "properties", "_source")
 """Fields with the fields of a record, beside its identifier."""
 _ALIASES = ("aliases", "alternateNames", "alternate_names", "synonyms", "otherNames", "other_names")
-_OF_PERSONS = {"login", "email", "emailAddress", "username", "displayName", "accountId"}
-_ROLES = {"assignee", "assignees", "author", "authors", "creator", "owner", "reporter", "reviewer", "sender", "editor"}
-_SAME = 0.8
-"""Fraction of the fields of two kinds of objects that must be the same, if they are of one kind."""
-_FEW = 3
-"""Fields up to which kinds of objects are of one kind only if they share an identifier: many have an id and a name."""
-_SCALARS = (str, int, float)
-_DEEPEST = 4
 _MOST_KINDS = 200
 """Places of objects in a record: the names of more are data, such as keys of a map, and the objects stay."""
 _MOST_BESIDE = 6
 """Fields beside a wrapper: the id, the type, the address of a record."""
-
-Row = Mapping[str, Any]
-Path = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -57,18 +69,34 @@ class RecordTable:
     named: str = ""
 
 
-def split(rows: Sequence[Row], name: str) -> dict[str, RecordTable]:
-    """Return the tables of records, which are called ``name``: :data:`MAIN` first; none if it is the only one."""
+def split(rows: Sequence[Row], name: str, *, elements: bool = False) -> dict[str, RecordTable]:
+    """Return the tables of records, which are called ``name``: :data:`MAIN` first; none if it is the only one.
+
+    ``elements``: the records are of XML, where things are in elements with a text rather than objects with a name.
+    """
     if models := json_markers.models(rows):
         return {one: RecordTable(of_model, json_markers.MODEL_KEY) for one, of_model in models.items()}
     plain = [_unwrapped(json_markers.plain(row)) for row in rows]
-    found = _Splitter(plain, name).tables()
+    plain = _with_objects(plain)
+    found = _Splitter(plain, name, elements=elements).tables()
     return found if len(found) > 1 or found[MAIN].rows != list(rows) else {}
 
 
 def records_of_kind(rows: Sequence[dict[str, Any]], name: str, taken: Iterable[str]) -> dict[str, RecordTable]:
     """Return the tables of records of one kind, :data:`MAIN` first, with names that are not ``taken``."""
     return _Splitter(list(rows), name, taken).tables()
+
+
+def _with_objects(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return records with an object for an identifier alone, in a field that has the whole object in other records."""
+    for name in {name for row in rows for name in row}:
+        values = [row[name] for row in rows if row.get(name) is not None]
+        whole = [one for one in values if isinstance(one, dict)]
+        alone = [one for one in values if isinstance(one, str)]
+        key = next((one for one in IDS if whole and all(isinstance(each.get(one), str) for each in whole)), "")
+        if key and alone and len(whole) + len(alone) == len(values):
+            rows = [{**row, name: {key: row[name]}} if isinstance(row.get(name), str) else row for row in rows]
+    return rows
 
 
 def _unwrapped(row: Row) -> dict[str, Any]:
@@ -84,7 +112,7 @@ def _translated(row: Row) -> dict[str, Any]:
     """Return a record with the English name in place of an object of names in several languages."""
     result: dict[str, Any] = {}
     for name, value in row.items():
-        is_one = isinstance(value, dict) and name in _NAMES and isinstance(value.get("en"), str) and len(value) > 1
+        is_one = isinstance(value, dict) and name in NAMES and isinstance(value.get("en"), str) and len(value) > 1
         if is_one and all(len(code) == len("en") for code in value) and f"{name}_languages" not in row:
             result |= {name: value["en"], f"{name}_languages": value}
         else:
@@ -92,52 +120,49 @@ def _translated(row: Row) -> dict[str, Any]:
     return result
 
 
-@dataclass
-class _Objects:
-    """Objects at one path of the records, each with the number of its record."""
-
-    path: Path
-    listed: bool
-    objects: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
-
-    @property
-    def fields(self) -> set[str]:
-        return {name for _, one in self.objects for name in one}
-
-
 class _Splitter:
     """Splits the records called ``name``; ``above`` are the names of tables outside of them, ``level`` how deep they
     are in other records.
     """
 
-    def __init__(self, rows: list[dict[str, Any]], name: str, above: Iterable[str] = (), level: int = 0) -> None:
+    def __init__(
+        self,
+        rows: list[dict[str, Any]],
+        name: str,
+        above: Iterable[str] = (),
+        level: int = 0,
+        *,
+        elements: bool = False,
+    ) -> None:
+        self._elements = elements
         self._rows, self._name, self._above, self._level = rows, name, frozenset(above), level
-        self._ids = _unique_field(rows)
+        self._ids, self._id_values = identifiers(rows)
         self._tables: dict[str, RecordTable] = {}
         self._replaced: dict[Path, str | None] = {}
         self._as_text: set[Path] = set()
+        self._kept: set[Path] = set()
         self._links: dict[str, tuple[str, str]] = {}
 
     def tables(self) -> dict[str, RecordTable]:
         """Return the tables, that of the records first."""
-        kinds = [kind for kind in _kinds(self._rows) if kind.objects]
+        kinds = [kind for kind in kinds_of(self._rows) if kind.objects]
         if len(kinds) > _MOST_KINDS:
             return {MAIN: RecordTable(self._rows)}
-        entities: list[tuple[list[_Objects], str]] = []
+        entities: list[tuple[list[RecordObjects], str]] = []
         for kind in kinds:
-            key = _key_of(kind)
+            key = key_of(kind)
             if len({name.casefold() for name in kind.fields}) < len(kind.fields) and not key:
                 self._as_text.add(kind.path)  # whose names are data; DuckDB's columns do not differ in case
                 continue
             if key and self._is_own(kind, key):
                 self._replace(kind, key, MAIN, key)
-            elif key and _is_functional([kind], key) and len(kind.fields) > 1:
-                _join(entities, kind, key)
+            elif key and is_functional([kind], key) and len(kind.fields) > 1:
+                join_group(entities, kind, key)
             elif kind.listed:
                 self._children(kind)
         for group, key in entities:
-            name = self._free(_name_of(group))
-            self._add(name, list(_merged(group, key).values()), key)
+            name = self._free(name_of(group))
+            self._add(name, list(merged(group, key).values()), key)
             for kind in group:
                 self._replace(kind, key, name, key)
         main = [self._reduced(row) for row in self._rows]
@@ -148,9 +173,10 @@ class _Splitter:
     ) -> None:
         """Add the table of objects, and those of the objects inside of them."""
         self._tables[name] = RecordTable(rows, key, links or {})
-        if self._level >= _DEEPEST:
+        if self._level >= DEEPEST:
             return
-        inside = _Splitter(rows, name, {*self._above, self._name, *self._tables}, self._level + 1).tables()
+        above = {*self._above, self._name, *self._tables}
+        inside = _Splitter(rows, name, above, self._level + 1, elements=self._elements).tables()
         main = inside.pop(MAIN)
         own = {column: (to or name, by) for column, (to, by) in main.links.items()}
         self._tables[name] = RecordTable(main.rows, key, {**own, **(links or {})})
@@ -158,49 +184,66 @@ class _Splitter:
             known = {column: (to or name, by) for column, (to, by) in table.links.items()}
             self._tables[part] = RecordTable(table.rows, table.key, known)
 
-    def _is_own(self, kind: _Objects, key: str) -> bool:
+    def _is_own(self, kind: RecordObjects, key: str) -> bool:
         """Return whether objects are records themselves, such as the parent of an issue."""
-        own = {_value(row.get(key)) for row in self._rows}
+        own = {identifier_in(row.get(key)) for row in self._rows}
         fields = {name for row in self._rows for name in row}
-        return kind.fields <= fields and all(_value(one[key]) in own for _, one in kind.objects)
+        return kind.fields <= fields and all(identifier_in(one[key]) in own for _, one in kind.objects)
 
-    def _children(self, kind: _Objects) -> None:
+    def _children(self, kind: RecordObjects) -> None:
         """Make a table of the objects of lists, which belong to their record."""
         name = kind.path[-1]
-        by = next((one for one in (*_NAMES, *_IDS) if _is_in_all(kind, one)), "")
-        by_id = next((one for one in _IDS if _is_in_all(kind, one)), "")
+        name_persons(kind)
+        by = next((one for one in (*NAMES, *IDS) if is_in_all(kind, one)), "")
+        by = by or (shared_name(kind) if self._elements else "")
+        by_id = next((one for one in IDS if is_in_all(kind, one)), "")
+        if not by and (pair := named_pair(kind)):
+            self._named_entities(kind, *pair)
+            return
         if by and (kind.fields == {by} or name in _ALIASES):
             self._replaced[kind.path] = by  # a list of names
             return
-        if by and _is_functional([kind], by):
+        if by and is_functional([kind], by):
             table = self._free(name)
-            self._add(table, list(_merged([kind], by).values()), by)
+            self._add(table, list(merged([kind], by).values()), by)
             self._replace(kind, by, table, by)
             return
-        if not self._ids or sum(_is_scalar(kind, one) for one in kind.fields) < 2:
+        if not self._ids or sum(is_scalar(kind, one) for one in kind.fields) < 2:
             return
-        if by_id and (same := _same_fields(kind, by_id)) & set(_NAMES):
+        if by_id and (same := same_fields(kind, by_id)) & set(NAMES):
             self._entities_and_edges(kind, by_id, same)
             return
-        of, table = _free(self._name, kind.fields), self._free(name)
-        item = _free(name, {*kind.fields, of}) if by in _NAMES else by
+        of, table = free_name(self._name, kind.fields), self._free(name)
+        is_name = by != "" and by not in IDS
+        item = free_name(name, {*kind.fields, of}) if is_name else by
         rows = [
-            {of: self._rows[number][self._ids], **{item if n == by else n: value for n, value in one.items()}}
+            {of: self._id_values[number], **{item if n == by else n: value for n, value in one.items()}}
             for number, one in kind.objects
         ]
-        links = {of: (MAIN, self._ids), **({item: (MAIN, "")} if by in _NAMES else {})}
+        links = {of: (MAIN, self._ids), **({item: (MAIN, "")} if is_name else {})}
         self._add(table, rows, "", links)
         self._replaced[kind.path] = None
 
-    def _entities_and_edges(self, kind: _Objects, key: str, same: set[str]) -> None:
+    def _named_entities(self, kind: RecordObjects, key: str, named: str, of: str) -> None:
+        """Make a table of the things ``of`` that objects of lists name by identifier; the whole list stays as text."""
+        same = same_fields(kind, key)
+        rows = {str(one[key]): {field: one.get(field) for field in (key, *sorted(same))} for _, one in kind.objects}
+        table = self._free(of)
+        self._add(table, list(rows.values()), key)
+        self._tables[table] = dataclasses.replace(self._tables[table], named=named)
+        self._replace(kind, key, table, key)
+        if kind.fields - same - {key}:
+            self._kept.add(kind.path)
+
+    def _entities_and_edges(self, kind: RecordObjects, key: str, same: set[str]) -> None:
         """Make a table of objects of lists, and one of what differs between the records that have the same object."""
         name = kind.path[-1]
         table = self._free(name)
         rows = {str(one[key]): {field: one.get(field) for field in (key, *sorted(same))} for _, one in kind.objects}
         self._add(table, list(rows.values()), key)
-        of, to = _free(self._name, kind.fields), _free(f"{name}_{key}", kind.fields)
+        of, to = free_name(self._name, kind.fields), free_name(f"{name}_{key}", kind.fields)
         edges = [
-            {of: self._rows[number][self._ids], to: one[key]}
+            {of: self._id_values[number], to: one[key]}
             | {field: value for field, value in one.items() if field not in (key, *same)}
             for number, one in kind.objects
         ]
@@ -208,12 +251,12 @@ class _Splitter:
         self._tables[self._free(f"{self._name}_{name}")] = RecordTable(edges, "", links)
         self._replaced[kind.path] = None
 
-    def _replace(self, kind: _Objects, key: str, table: str, by: str) -> None:
+    def _replace(self, kind: RecordObjects, key: str, table: str, by: str) -> None:
         self._replaced[kind.path] = key
         self._links["_".join(kind.path)] = (table, by)
 
     def _free(self, name: str) -> str:
-        return _free(name, {MAIN, self._name, *self._above, *self._tables})
+        return free_name(name, {MAIN, self._name, *self._above, *self._tables})
 
     def _reduced(self, row: Row, path: Path = ()) -> dict[str, Any]:
         """Return a record with identifiers in place of the objects that are rows of other tables."""
@@ -222,142 +265,14 @@ class _Splitter:
             place = (*path, name)
             if place in self._replaced:
                 key = self._replaced[place]
+                if place in self._kept:
+                    result[f"{name}_records"] = value and json.dumps(value, ensure_ascii=False)
                 if key is not None:
                     result[name] = [one[key] for one in value] if isinstance(value, list) else value and value[key]
             elif place in self._as_text:
                 result[name] = value and json.dumps(value, ensure_ascii=False)
-            elif isinstance(value, dict) and _has_more(value, path):
+            elif isinstance(value, dict) and has_more(value, path):
                 result[name] = self._reduced(value, place)
             else:
                 result[name] = value
         return result
-
-
-def _kinds(rows: Iterable[Row]) -> list[_Objects]:
-    """Return the objects of all records by their path; paths at which there is anything else are left out."""
-    found: dict[Path, _Objects] = {}
-    mixed: set[Path] = set()
-    for number, row in enumerate(rows):
-        for path, value in _fields(row):
-            if value is None or value == []:
-                continue
-            listed = isinstance(value, list)
-            objects = value if isinstance(value, list) else [value]
-            kind = found.setdefault(path, _Objects(path, listed))
-            if kind.listed != listed or not all(isinstance(one, dict) and one for one in objects):
-                mixed.add(path)
-            else:
-                kind.objects += [(number, one) for one in objects]
-    return [kind for path, kind in found.items() if path not in mixed]
-
-
-def _fields(row: Row, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    for name, value in row.items():
-        yield (*path, name), value
-        if isinstance(value, dict) and _has_more(value, path):
-            yield from _fields(value, (*path, name))
-
-
-def _has_more(one: Row, path: Path) -> bool:
-    """Return whether the objects inside of an object, which is in one at ``path``, are looked for."""
-    return len(path) < _DEEPEST and _key_in(one) == ""
-
-
-def _key_in(one: Row) -> str:
-    return next((name for name in _IDS if _value(one.get(name)) is not None), "")
-
-
-def _key_of(kind: _Objects) -> str:
-    """Return the field that identifies objects, empty if none does."""
-    if sum(_is_scalar(kind, name) for name in kind.fields) < 2:
-        return ""
-    own = [name for name in sorted(kind.fields) if _is_own_id(name, kind.path[-1])]
-    return next((name for name in (*_IDS, *own) if _is_in_all(kind, name)), "")
-
-
-def _is_own_id(field: str, kind: str) -> bool:
-    """Return whether a field is named as an id of objects: ``trackUri`` of ``track``, ``user_id`` of ``users``."""
-    of, _, word = field.replace("_", "").lower().rpartition(kind.replace("_", "").lower().removesuffix("s"))
-    return not of and word in ("id", "uri", "uuid", "code", "key")
-
-
-def _is_in_all(kind: _Objects, name: str) -> bool:
-    return all(_value(one.get(name)) is not None for _, one in kind.objects)
-
-
-def _is_scalar(kind: _Objects, name: str) -> bool:
-    return all(one.get(name) is None or isinstance(one[name], _SCALARS) for _, one in kind.objects)
-
-
-def _value(value: Any) -> str | None:
-    """Return an identifier as text, None for what is no identifier."""
-    is_id = isinstance(value, str | int) and not isinstance(value, bool) and value != ""
-    return str(value) if is_id else None
-
-
-def _is_functional(kinds: Sequence[_Objects], key: str) -> bool:
-    """Return whether objects with the same identifier never differ in a field that both have."""
-    known: dict[str, dict[str, Any]] = {}
-    for kind in kinds:
-        for _, one in kind.objects:
-            same = known.setdefault(str(one[key]), {})
-            if any(same.get(name) not in (None, value) for name, value in one.items() if value is not None):
-                return False
-            same.update({name: value for name, value in one.items() if value is not None})
-    return True
-
-
-def _same_fields(kind: _Objects, key: str) -> set[str]:
-    """Return the fields that never differ between objects with the same identifier."""
-    known: dict[str, dict[str, Any]] = {}
-    same = kind.fields - {key}
-    for _, one in kind.objects:
-        first = known.setdefault(str(one[key]), one)
-        same -= {name for name in same if one.get(name) != first.get(name)}
-    return same
-
-
-def _merged(kinds: Sequence[_Objects], key: str) -> dict[str, dict[str, Any]]:
-    """Return one object for each identifier, with the fields of all with it."""
-    rows: dict[str, dict[str, Any]] = {}
-    for kind in kinds:
-        for _, one in kind.objects:
-            row = rows.setdefault(str(one[key]), {})
-            row.update({name: value for name, value in one.items() if value is not None or name not in row})
-    return rows
-
-
-def _join(groups: list[tuple[list[_Objects], str]], kind: _Objects, key: str) -> None:
-    """Add objects to the group of the same kind, or make a new one of them."""
-    for group in (group for group, other in groups if other == key):
-        fields = set().union(*(one.fields for one in group))
-        alike = len(fields & kind.fields) >= _SAME * len(fields | kind.fields)
-        known, new = ({str(one[key]) for each in kinds for _, one in each.objects} for kinds in (group, [kind]))
-        if alike and (len(fields) > _FEW or known & new) and _is_functional([*group, kind], key):
-            group.append(kind)
-            return
-    groups.append(([kind], key))
-
-
-def _name_of(group: Sequence[_Objects]) -> str:
-    """Return the name of a kind of objects: of the fields that hold them, one that is no role of a person."""
-    listed = [kind.path[-1] for kind in group]
-    plain = next((name for name in listed if name not in _ROLES), "")
-    if plain or len(group) == 1:
-        return plain or listed[0]
-    return "user" if any(kind.fields & _OF_PERSONS for kind in group) else listed[0]
-
-
-def _unique_field(rows: Sequence[Row]) -> str:
-    """Return the field that identifies records, empty if none does."""
-    for name in (*_IDS, *_NAMES):
-        values = {_value(row.get(name)) for row in rows}
-        if None not in values and len(values) == len(rows):
-            return name
-    return ""
-
-
-def _free(name: str, taken: Iterable[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name

@@ -71,7 +71,7 @@ def nested(path: Path, name: str) -> dict[str, RecordTable]:
 @functools.lru_cache(4)  # the inference asks twice, a build for each of the tables
 def _split(path: Path, of: str, _: int) -> dict[str, RecordTable]:
     rows = _records(path, of)
-    return json_resources.tables(rows) or split(rows, of)
+    return json_resources.tables(rows) or split(rows, of, elements=is_xml(path))
 
 
 def _records(path: Path, of: str) -> Sequence[Mapping[str, Any]]:

@@ -133,13 +133,14 @@ class Download:
 class Recipe:
     """A validated recipe.
 
-    ``infer`` gives text attributes the narrowest type that fits all values; ``single_values`` unwraps list attributes
-    that never have more than one value. ``data`` is a folder in the recipe that is read by default. ``rdf_quads`` names
-    the table of quads for SPARQL, or the file whose converter makes them; then a node's IRI is ``key_base`` and its
-    key. ``extra_tables`` are further tables for SQL; ``dialect`` is the SPARQL dialect of the source's users. With
-    ``tables``, the recipe makes tables of data (:mod:`kbkit.ingestion.data_tables`), which are extra tables too. A
-    ``generic`` recipe is for any files of a format: a KB is called like its source. With ``source_file``, the tables of
-    files have a column ``file of the row``, and ``nodes`` keeps it for the provenance of nodes.
+    ``infer`` gives text attributes the narrowest type that fits all values, except those of ``as_text``;
+    ``single_values`` unwraps list attributes that never have more than one value. ``data`` is a folder in the
+    recipe that is read by default. ``rdf_quads`` names the table of quads for SPARQL, or the file whose converter
+    makes them; then a node's IRI is ``key_base`` and its key. ``extra_tables`` are further tables for SQL;
+    ``dialect`` is the SPARQL dialect of the source's users. With ``tables``, the recipe makes tables of data
+    (:mod:`kbkit.ingestion.data_tables`), which are extra tables too. A ``generic`` recipe is for any files of a
+    format: a KB is called like its source. With ``source_file``, the tables of files have a column ``file of the
+    row``, and ``nodes`` keeps it for the provenance of nodes.
     """
 
     name: str
@@ -151,6 +152,7 @@ class Recipe:
     base: str = ""
     data: str = ""
     infer: bool = False
+    as_text: tuple[str, ...] = ()
     single_values: bool = False
     tables: bool = False
     rdf_quads: str = ""

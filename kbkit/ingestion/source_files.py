@@ -10,6 +10,7 @@ from pathlib import Path
 from kbkit.errors import BadInputError, Option, UnknownNameError
 from kbkit.ingestion import archives
 from kbkit.ingestion.recipe import FileSpec, Recipe
+from kbkit.ingestion.side_files import is_side_file
 
 _COMPRESSED = (".gz",)
 FORMATS = {
@@ -18,6 +19,7 @@ FORMATS = {
     ".tsv": "tsv",
     ".txt": "tsv",
     ".tab": "tsv",
+    ".sif": "tsv",
     ".parquet": "parquet",
     ".pq": "parquet",
     ".json": "json",
@@ -158,10 +160,10 @@ def _matches(spec: FileSpec, offered: Iterable[Path], given: Sequence[Path]) -> 
 
 
 def tables_in(paths: Sequence[Path], *, may_be_empty: bool = False) -> list[Path]:
-    """Return the files with tables among ``paths``, and those in its folders and archives.
+    """Return the files with tables among ``paths``, and those in its folders and archives, without side files.
 
-    Raises :class:`BadInputError` for a missing or empty file, one of another format, and if there is none, unless the
-    list ``may_be_empty``.
+    A folder that has only folders is read with all of them. Raises :class:`BadInputError` for a missing or empty file,
+    one of another format, and if there is none, unless the list ``may_be_empty``.
     """
     for path in (path for path in paths if not path.exists()):
         raise BadInputError(f"{path} does not exist")
@@ -171,15 +173,34 @@ def tables_in(paths: Sequence[Path], *, may_be_empty: bool = False) -> list[Path
             format_of(path)
             found.append(path)
         else:
-            found += [member for member in _inside(path, deep=False) if suffix(member) in FORMATS]
+            found += _tables_inside(path, deep=False) or ([] if path.is_file() else _tables_inside(path, deep=True))
     if not found and not may_be_empty:
-        listed = ", ".join(map(str, paths))
-        hint = "Use files that end in " + ", ".join(sorted(FORMATS))
-        hint += ". Subfolders are not read" if any(path.is_dir() for path in paths) else ""
-        raise BadInputError(f"No tables in {listed}", hint)
+        raise BadInputError(f"No tables in {', '.join(map(str, paths))}", _no_tables_hint(paths))
     for path in (path for path in found if archives.size(path) == 0):
         raise BadInputError(f"{path} is empty")
     return list(dict.fromkeys(found))
+
+
+def _tables_inside(folder: Path, *, deep: bool) -> list[Path]:
+    """Return the files with tables in a folder or an archive, with ``deep`` also in its subfolders."""
+    found = [path for path in _inside(folder, deep=deep) if suffix(path) in FORMATS and not is_side_file(path)]
+    return [path for path in found if not any(map(is_left_out, path.relative_to(folder).parts[:-1]))]
+
+
+def is_left_out(folder: str) -> bool:
+    """Return whether a subfolder is hidden, a KB or a recipe."""
+    return folder.startswith((".", "_")) or folder.endswith((".kb", ".recipe"))
+
+
+def _no_tables_hint(paths: Sequence[Path]) -> str:
+    """Return the remedy for paths without tables: the formats of other files to convert, or those to use."""
+    inside = (one for path in paths if path.is_dir() for one in _inside(path, deep=True))
+    other = sorted({suffix(one) for one in inside if not is_side_file(one)} - {"", *FORMATS})[:_MOST_NAMED]
+    start = f"Convert {', '.join(other)} files to CSV or JSON. " if other else ""
+    return f"{start}Use files that end in " + ", ".join(sorted(FORMATS))
+
+
+_MOST_NAMED = 5
 
 
 def format_of(path: Path) -> str:

@@ -139,7 +139,8 @@ def _create_typed(con: duckdb.DuckDBPyConnection, table: str, target: str, recip
             wide = con.execute(f"SELECT count({quote(name)}) - count(TRY_CAST({quote(name)} AS BIGINT)) FROM {table}")
             if wide.fetchone() == (0,):
                 values[name] = f"{quote(name)}::BIGINT"
-        texts = {name: values[name] for name in raw if types[name] in ("VARCHAR", "VARCHAR[]")}
+        kept = frozenset(recipe.as_text)
+        texts = {name: values[name] for name in raw if types[name] in ("VARCHAR", "VARCHAR[]") and name not in kept}
         for name, kind in infer(con, table, texts, types).items():
             values[name] = f"{values[name]}::{kind}"
     attributes = []

@@ -24,6 +24,8 @@ class MarkupReader:
     """
 
     root = ""
+    namespace = ""
+    """That of the element that :meth:`close` takes."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -79,4 +81,5 @@ class MarkupReader:
 
     def _close(self, name: str) -> None:
         self.depth -= 1
-        self.close(name.rpartition(" ")[2], "".join(self.texts.pop()))
+        self.namespace, _, local = name.rpartition(" ")
+        self.close(local, "".join(self.texts.pop()))

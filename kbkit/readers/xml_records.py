@@ -1,11 +1,14 @@
 """Read XML as the objects of JSON: an element is its text, or an object of its attributes and child elements.
 
-Child elements of one name are a list if any element of their parent's name has several of them.
+Child elements of one name are a list if any element of their parent's name has several of them. The attributes of an
+element with a text alone are beside it (``PMID``, ``PMID_Version``), except in lists. Children of one name in several
+namespaces have these before their names (``content_encoded``).
 """
 
 from __future__ import annotations
 
 import gzip
+import re
 import zlib
 from pathlib import Path
 from typing import IO, Any, cast
@@ -19,12 +22,28 @@ TEXT = "text"
 """Field with the text of an element that has attributes or child elements, too."""
 
 
+_SEVERAL = 2
+
+
+def _word(namespace: str) -> str:
+    """Return the last word of a namespace's address, without numbers of versions."""
+    words = [word for word in re.split(r"[/#:]+", namespace) if word and not word[0].isdigit()]
+    return f"{words[-1]}_" if words else ""
+
+
+def _has_text(value: Any) -> bool:
+    """Return whether an element has only attributes and a text."""
+    return isinstance(value, dict) and TEXT in value and all(isinstance(one, str) for one in value.values())
+
+
 class _Elements(MarkupReader):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self.top: tuple[str, Any] = ("", None)
         self._stack: list[tuple[str, list[tuple[str, Any]]]] = []
-        self._listed: set[tuple[str, str]] = set()
+        self._listed: set[tuple[str, str, str]] = set()
+        self._spaces: dict[tuple[str, str], set[str]] = {}
+        self._last: dict[tuple[str, str, str], list[tuple[str, Any]]] = {}
 
     def open(self, name: str, attributes: dict[str, str]) -> None:
         """See :class:`MarkupReader`."""
@@ -32,31 +51,38 @@ class _Elements(MarkupReader):
 
     def close(self, name: str, text: str) -> None:
         """See :class:`MarkupReader`."""
-        _, fields = self._stack.pop()
+        fields = self._stack.pop()[1]
         text = " ".join(text.split()) if fields else text.strip()
         value = (name, [*fields, *([(TEXT, text)] if text else [])]) if fields else (name, text or None)
         if not self._stack:
             self.top = value
             return
         parent, siblings = self._stack[-1]
-        if any(key == name for key, _ in siblings):
-            self._listed.add((parent, name))
-        siblings.append((name, value))
+        place = (parent, name, self.namespace)
+        self._spaces.setdefault((parent, name), set()).add(self.namespace)
+        if place in self._last and self._last[place] is siblings:
+            self._listed.add(place)
+        self._last[place] = siblings
+        siblings.append((name, (*value, self.namespace)))
 
-    def value(self, element: tuple[str, Any]) -> Any:
+    def value(self, element: tuple[Any, ...]) -> Any:
         """Return an element as JSON has it."""
-        name, content = element
+        name, content = element[:2]
         if not isinstance(content, list):
             return content
         found: dict[str, Any] = {}
         for key, inner in content:
             one = self.value(inner) if isinstance(inner, tuple) else inner
-            if (name, key) in self._listed:
-                listed = found.setdefault(key, [])
+            space = inner[2] if isinstance(inner, tuple) else ""
+            own = key if len(self._spaces.get((name, key), ())) < _SEVERAL else f"{_word(space)}{key}"
+            if (name, key, space) in self._listed:
+                listed = found.setdefault(own, [])
                 if one is not None:
                     listed.append(one)
+            elif _has_text(one) and not any(f"{own}_{field}" in found for field in one):
+                found |= {own: one[TEXT], **{f"{own}_{field}": text for field, text in one.items() if field != TEXT}}
             else:
-                found[key] = one
+                found[own] = one
         return found
 
 

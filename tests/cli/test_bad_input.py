@@ -200,9 +200,9 @@ def test_dropped_edges_are_counted_in_the_singular_and_not_those_in_both_directi
     ]
 
 
-def test_a_folder_without_tables_whose_subfolders_are_not_read(refused: Callable[..., str]) -> None:
-    message = refused("ingest", "src", files={"readme.md": "?"})
-    assert message.endswith(". Subfolders are not read.\n") or message.endswith(". Subfolders are not read.")
+def test_a_folder_without_tables_names_the_formats_to_convert(refused: Callable[..., str]) -> None:
+    message = refused("ingest", "src", files={"readme.md": "?", "club.ics": "BEGIN:VCALENDAR", "people.vcf": "?"})
+    assert "No tables in src. Convert .ics, .vcf files to CSV or JSON" in message
 
 
 def test_an_edited_recipe_of_another_folder(here: Run, tmp_path: Path) -> None:

@@ -174,7 +174,9 @@ def test_what_is_read_together_and_what_is_not_is_said(tmp_path: Path) -> None:
     assert "Read 2 files as one table, stock: stock/2025.csv and others like it" in notes
     assert not any(note.startswith("Not read") for note in notes)
     alone = infer([written(tmp_path / "alone", {"books.csv": "id,title,author\n1,A,Ann\n2,B,Ann\n3,C,Bo\n"})], "x")
-    assert alone.notes == ["No links found. Columns whose values could be nodes: books.author"]
+    assert alone.notes == [
+        "No links found between rows: the KB has no edges. Columns whose values could be nodes (--node): books.author"
+    ]
 
 
 @pytest.mark.parametrize(

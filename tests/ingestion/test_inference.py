@@ -754,7 +754,7 @@ def test_titles_and_totals_of_a_sheet_of_excel_are_no_rows(tmp_path: Path) -> No
     book.save(tmp_path / "loans.xlsx")
     inferred = infer([tmp_path / "loans.xlsx"], "x")
     assert [(table.rows, list(table.columns)) for table in inferred.tables] == [(2, ["Loan", "Book", "Fee"])]
-    assert "Left out rows of totals: loans (1)" in inferred.notes
+    assert "Left out rows of totals and notes: loans (1)" in inferred.notes
 
 
 def test_folders_inside_are_named_as_not_read(tmp_path: Path) -> None:
@@ -764,7 +764,8 @@ def test_folders_inside_are_named_as_not_read(tmp_path: Path) -> None:
         path.write_text(rows, encoding="utf-8")
     (tmp_path / "companies.csv").write_text("Company ID,name\nc1,Ulm Mills\nc2,Bern Bank\n", encoding="utf-8")
     inferred = infer([tmp_path], "x")
-    assert f"Not read: folders inside of {tmp_path}" in inferred.notes
+    hint = f"in a subfolder; to read it, add {tmp_path / 'general'} to the command"
+    assert f"Not read: general/others.csv ({hint})" in inferred.notes
     people = next(nodes for nodes in inferred.plan.nodes if nodes.table.name == "people")
     assert people.named == ("nameFirst", "nameLast")
     assert "%Y/%m/%d" in inferred.sql

@@ -10,7 +10,7 @@ import contextlib
 import copy
 import glob
 import hashlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -96,8 +96,9 @@ class Examination:
         used = copy.deepcopy(self.tables)  # corrections change them
         plan = _plan(self.con, used, corrections or Corrections())
         toml = script.recipe(plan, used, name, _title(plan), source_file=source_file)
-        found = (source_notes.missing(used), source_notes.totals(used), source_notes.unlinked(used, plan))
-        notes = [*self.notes, *chain.from_iterable(found)]
+        of_tables = (source_notes.missing(used), source_notes.totals(used))
+        of_plan = (source_notes.unlinked(used, plan), source_notes.mixed(plan))
+        notes = [*self.notes, *chain.from_iterable((*of_tables, *of_plan))]
         return Inferred(toml, script.load(plan, source_file=source_file), used, plan, notes)
 
     def sample(self, table: ProfiledTable, limit: int) -> list[dict[str, Any]]:
@@ -119,12 +120,6 @@ def infer(
         return found.infer(name, corrections, source_file=source_file)
 
 
-def _has_folders(path: Path, taken: Collection[Path]) -> bool:
-    """Return whether a folder has folders inside, of which no file is read."""
-    inside = [one for one in path.iterdir() if one.is_dir() and not one.name.startswith(".")] if path.is_dir() else []
-    return any(not any(file.is_relative_to(one) for file in taken) for one in inside)
-
-
 @contextlib.contextmanager
 def examined(paths: Sequence[Path], *, no_header: bool = False) -> Iterator[Examination]:
     """Read and profile files and folders. Raises :class:`BadInputError`."""
@@ -135,9 +130,9 @@ def examined(paths: Sequence[Path], *, no_header: bool = False) -> Iterator[Exam
     listed = source_files.tables_in(paths, may_be_empty=bool(inside))
     views = _views([path for path in listed if path not in paths])
     known = {*paths, *views, *others}
-    apart = [path for path in listed if path not in known]
+    apart = [path for path in listed if path not in known and path.parent in paths]
     groups = [*inside, *gathered.numbered(apart)]
-    taken = {path for group in groups for path in group.files}
+    taken = {path for group in groups for path in (*group.files, *group.copies)}
     found = {"files": [path for path in listed if path not in views and path not in taken]}
     with TemporaryFolder() as folder, one_line_errors():
         local = archives.unpack(found, folder / "unpacked")
@@ -145,12 +140,13 @@ def examined(paths: Sequence[Path], *, no_header: bool = False) -> Iterator[Exam
             every = zip(found["files"], local["files"], strict=True)
             files = [(given, path) for given, path in every if given in paths or not json_shapes.has_no_records(path)]
             together = {gathered.whole(group, folder / f"group-{n}"): group for n, group in enumerate(groups)}
-            tables = _tables([*files, *((path, path) for path in together)], together, no_header=no_header)
+            given_files = [*files, *((path, path) for path in together)]
+            tables = _tables(given_files, together, paths, no_header=no_header)
             notes = [f"Skipped {path}: {path.stem}_all has its rows" for path in views]
             notes += [group.note(paths) for group in groups]
-            notes += [f"Not read: folders inside of {path}" for path in paths if _has_folders(path, taken)]
             notes += [f"Skipped {path}: no list of records" for path in found["files"] if path not in dict(files)]
             notes += [note for pair in files for note in source_notes.skipped(*pair)]
+            notes += source_notes.unread(paths, {*listed, *taken})
             with _examine(tables, folder) as con:
                 kept = embedded.split(con, repeats.absorb(con, lines.split(con, list(tables))))
                 own = {t.name: tables[t][0] for t in kept if t in tables}
@@ -212,13 +208,17 @@ _TAKEN = frozenset(
 
 
 def _tables(
-    files: Sequence[tuple[Path, Path]], together: Mapping[Path, FileGroup], *, no_header: bool
+    files: Sequence[tuple[Path, Path]], together: Mapping[Path, FileGroup], roots: Sequence[Path], *, no_header: bool
 ) -> dict[ProfiledTable, Sequence[Path]]:
     """Return the tables of files, given with where they are on disk, with their types and files.
 
-    ``together`` are groups of files by one that stands for all of them.
+    ``together`` are groups of files by one that stands for all of them; ``roots`` are the paths of the source.
     """
-    found = [(name, spec, path) for given, path in files for name, spec in _specs(given, path, no_header=no_header)]
+    found = [
+        (name, replace(spec, match=(_pattern(given, roots),)), path)
+        for given, path in files
+        for name, spec in _specs(given, path, no_header=no_header)
+    ]
     found.sort(key=lambda one: "." in one[1].table and one[1].table.startswith("$"))  # objects inside of records
     if len(found) > MAX_TABLES:
         raise BadInputError(f"{len(found):,} tables are too many", f"The maximum is {MAX_TABLES:,}")
@@ -265,12 +265,8 @@ def _nested(given: Path, path: Path) -> dict[str, RecordTable]:
 
 def _specs(given: Path, path: Path, *, no_header: bool) -> Iterator[tuple[str, FileSpec]]:
     """Yield the names and specifications of the tables in a file."""
-    kind, stem, pattern = (
-        source_files.format_of(given),
-        Path(source_files.plain_name(given)).stem,
-        glob.escape(source_files.plain_name(given)),
-    )
-    spec = FileSpec(stem, (pattern,))
+    kind, stem = source_files.format_of(given), Path(source_files.plain_name(given)).stem
+    spec = FileSpec(stem, ("",))
     if kind in ("database", "excel"):
         listed = databases.tables(path) if kind == "database" else workbooks.tables(path)
         for name in listed:
@@ -305,6 +301,13 @@ def _specs(given: Path, path: Path, *, no_header: bool) -> Iterator[tuple[str, F
         )
     else:
         yield stem, spec
+
+
+def _pattern(given: Path, roots: Sequence[Path]) -> str:
+    """Return the pattern of a file: its name, or its path in a subfolder of one of the paths of the source."""
+    label = source_files.label(given, roots)
+    inside = "/" in label and any(root.is_dir() and given.is_relative_to(root) for root in roots)
+    return gathered.ANCHOR + glob.escape(label) if inside else glob.escape(source_files.plain_name(given))
 
 
 def _views(paths: Sequence[Path]) -> list[Path]:

@@ -24,6 +24,9 @@ TRIPLE = ("head", "relation", "tail")
 """Column names of a file of triples without a header: three columns, the second with the fewest distinct values."""
 KEYED_TEXT = ("key", "text")
 """Column names of a file of texts without a header, each after the key of its node."""
+_LINES = 200
+_PAIR = 2
+_DIGIT = re.compile(r"\d")
 _WORDS = 8
 """Words from which a text is no name of a column."""
 
@@ -102,7 +105,19 @@ def _delimiter(text: str) -> str:
             found = (round(count / total, 1), width)
             if width > 1 and found > score:
                 best, score = delimiter, found
-    return best
+    return " " if score == (0.0, 0) and _has_fields_between_blanks(text) else best
+
+
+def _has_fields_between_blanks(text: str) -> bool:
+    """Return whether lines are fields with one blank between them, such as edges: each has as many, some with digits.
+
+    Names of persons have several words, too, but no digits.
+    """
+    first, *others = [line.split(" ") for line in text.splitlines()[:_LINES] if line.strip()] or [[]]
+    if len(first) < _PAIR or len(others) < _PAIR or len(set(first)) < len(first) or "" in first:
+        return False
+    alike = all(len(fields) == len(first) and "" not in fields for fields in others)
+    return alike and any(all(_DIGIT.search(field) for field in column) for column in zip(*others, strict=True))
 
 
 def _is_quoted(text: str) -> bool:

@@ -6,6 +6,8 @@ as a table of edges, change that list.
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,8 +29,13 @@ _MOST_INCOMPLETE = 0.2
 """Maximum fraction of the rows of a link table that lack an end; with more, its rows are nodes."""
 _FEW = 1
 """Maximum number of attributes of a link table that has a key of its own; with more, its rows are nodes."""
+_MOST_RELATIONS = 100
+"""Different texts in the column between two ends up to which they are relations."""
 _KIND_NAMES = ("type", "label", "kind")
 """Columns that name the relation if the table is clearly a list of edges."""
+_NUMBERED_END = re.compile(r"([^\W\d_]{2,}?)[_ ]?(?:[12]|[AB]|_[ab])")
+_MOST_OF_PAIRS = 8
+"""Columns up to which a table with two columns of the same thing may be a list of edges."""
 _DIRECTIONS = {"directed", "undirected", "mutual"}
 
 
@@ -116,6 +123,8 @@ def _ends(table: ProfiledTable, links: Sequence[TableLink]) -> tuple[TableLink, 
     """Return the links to head and tail: the two of the table, or two columns named as the ends of an edge."""
     if not links and (columns := _columns_of_ends(table)):
         links = [TableLink((column,), "", (), loose="node") for column in columns]
+    elif not links and (pair := _numbered_ends(table)):
+        links = [TableLink((column,), "", (), loose=pair[2]) for column in pair[:2]]
     if len(links) != 2 or any(link.lists or link.partial or link.target == table.name for link in links):
         return None
     first, second = links
@@ -133,6 +142,25 @@ def _columns_of_ends(table: ProfiledTable) -> tuple[str, str] | None:
 
     head, tail = column(names.HEADS), column(names.TAILS)
     return (head, tail) if head and tail else None
+
+
+def _numbered_ends(table: ProfiledTable) -> tuple[str, str, str] | None:
+    """Return two columns of the same thing (``protein1``, ``protein2``) with its type, if all others are numbers.
+
+    Each value must be in several rows: a second address is in one.
+    """
+    columns = list(table.columns.values())
+    for one, other in itertools.pairwise(columns):
+        stems = [_NUMBERED_END.fullmatch(column.name) for column in (one, other)]
+        first, second = stems
+        if first is None or second is None or first[1] != second[1] or len(columns) > _MOST_OF_PAIRS:
+            continue
+        alike = one.look == other.look and one.look in ("text", "integer") and one.count == other.count == table.rows
+        rest = [column for column in columns if column not in (one, other)]
+        repeated = 2 * one.distinct <= table.rows and one.distinct > 1
+        if alike and repeated and all(column.look in ("number", "integer", "boolean", "date") for column in rest):
+            return one.name, other.name, names.types([names.words(first[1])])[0]
+    return None
 
 
 # -- reasons why the rows are nodes -----------------------------------------------------------------------------------
@@ -208,12 +236,22 @@ def _relation_column(candidate: _Candidate) -> str:
     is_list = candidate.bare or names.plain(candidate.head.columns[0]) in names.HEADS
     by = _first_named(candidate.values, names.RELATIONS)
     if not by and is_list:
-        by = _first_named(candidate.values, _KIND_NAMES)
+        by = _first_named(candidate.values, _KIND_NAMES) or _between_ends(candidate)
     if not by:
         return ""
     column = candidate.table.columns[by]
     is_full = column.look in ("text", "integer") and column.count == candidate.table.rows
     return by if is_full and not _are_directions(candidate, column) else ""
+
+
+def _between_ends(candidate: _Candidate) -> str:
+    """Return the only column between those of head and tail, if it is a text with few different values."""
+    order = [*candidate.table.columns]
+    first, last = (order.index(end.columns[0]) for end in (candidate.head, candidate.tail))
+    between = order[first + 1 : last]
+    column = candidate.table.columns[between[0]] if len(between) == 1 and between[0] in candidate.values else None
+    fits = column and column.look == "text" and 2 * column.distinct < column.count and column.distinct < _MOST_RELATIONS
+    return between[0] if fits else ""
 
 
 def _first_named(columns: Sequence[str], accepted: Collection[str]) -> str:

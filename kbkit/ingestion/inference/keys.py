@@ -121,15 +121,16 @@ def pair_with_link(con: Connection, table: ProfiledTable, linked: set[str]) -> t
     if table.spec.folder in linked or any(is_unique(con, table, [name]) for name in linked):
         return ()
     full = _full(table)
-    others = [c.name for c in full if _may_identify(c)]
+    others = [c.name for c in sorted(full, key=lambda c: not names.is_sequence(c.name)) if _may_identify(c)]
     pairs = ((a.name, b) for a in full for b in others if a.name in linked and a.name != b)
     return next((pair for pair in pairs if is_unique(con, table, pair)), ())
 
 
 def _full(table: ProfiledTable) -> list[ProfiledColumn]:
-    """Return the columns with a value in each row, except the names of folders and files."""
+    """Return the columns with a value in each row, except the names of folders and files, and those with one value."""
     places = (table.spec.folder, table.spec.file)
-    return [c for c in table.columns.values() if c.count == table.rows and c.name not in places]
+    full = [c for c in table.columns.values() if c.count == table.rows and c.name not in places]
+    return [c for c in full if c.distinct > 1]
 
 
 def shared_pair(con: Connection, table: ProfiledTable, tables: Sequence[ProfiledTable]) -> tuple[str, ...]:
@@ -154,7 +155,7 @@ def _refer(con: Connection, other: ProfiledTable, table: ProfiledTable, pair: Se
 
 def _may_identify(column: ProfiledColumn) -> bool:
     """Return whether a column can be part of a key: a text, a date, or a number that counts or identifies."""
-    numbers = names.is_id(column.name) or names.words(column.name)[-1:] in _NUMBERS
+    numbers = names.is_id(column.name) or names.is_sequence(column.name) or names.words(column.name)[-1:] in _NUMBERS
     return column.look in ("text", "date", "address") or (column.look == "integer" and numbers)
 
 
@@ -172,11 +173,11 @@ def referable_columns(con: Connection, table: ProfiledTable, key: Sequence[str])
         if column.name not in result and column.look == "text" and named and not repeated:
             result += [column.name] if is_unique(con, table, [column.name]) else []
         elif column.name not in result and column.look == "text" and names.is_global_id(column.name):
-            result += [column.name] if _never_repeats(con, table, column) else []
+            result += [column.name] if never_repeats(con, table, column) else []
     return result
 
 
-def _never_repeats(con: Connection, table: ProfiledTable, column: ProfiledColumn) -> bool:
+def never_repeats(con: Connection, table: ProfiledTable, column: ProfiledColumn) -> bool:
     """Return whether no two rows have the same value in a column, in which most have one."""
     query = f"SELECT count({column.value}), count(DISTINCT {column.value}) FROM {identifier(table.name)}"
     [(count, distinct)] = con.execute(query).fetchall()

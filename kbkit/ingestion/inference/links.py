@@ -13,6 +13,7 @@ from kbkit.ingestion.inference.keys import (
     KEY_LOOKS,
     best_key,
     is_unique,
+    never_repeats,
     pair_in_parent,
     pair_with_link,
     referable_columns,
@@ -174,6 +175,8 @@ class _Finder:
         declared = {target for _, target, _ in table.declared_links}
         for other in self._tables.values():
             key = self._keys[other.name]
+            if any((table.name, column) in self._given for column in key):
+                continue
             if len(key) > 1 and other is not table and other.name not in declared and set(key) <= set(table.columns):
                 missing, distinct = self._shared.missing(table, key, other, key)
                 if distinct and not missing:
@@ -213,11 +216,22 @@ class _Finder:
         if not ranked:
             return self._listed(table, column)
         best = max(evidence for evidence, _ in ranked)
-        top = [link for evidence, link in ranked if evidence == best]
+        top = self._of_base([link for evidence, link in ranked if evidence == best])
         if len(top) > 1 and best < 2:
             self.unclear[f"{table.name}.{column.name}"] = [link.target for link in top]
             return None
         return top[0]
+
+    def _of_base(self, links: list[TableLink]) -> list[TableLink]:
+        """Return the link to the table with the things themselves, if the others have the same key and add details."""
+        keys = {link.by for link in links}
+        if len(links) < _PAIR or len(keys) > 1 or any(link.by != self._keys[link.target] for link in links):
+            return links
+        tables = [self._tables[link.target] for link in links]
+        base = next((t for t in tables if all(t is o or self._is_base(t, o) for o in tables)), None)
+        if base is None or any(self._shared.missing(t, keys_of, base, keys_of)[0] for t in tables for keys_of in keys):
+            return links
+        return [link for link in links if link.target == base.name]
 
     def _to(
         self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable, *, own: bool, is_name: bool
@@ -225,7 +239,7 @@ class _Finder:
         """Return the link of a column to one table, with the evidence. ``own``: it is the key, ``is_name``: it is
         named as the name of the rows.
         """
-        types = [one.type for one in self._tables.values()]
+        types = [one.type for one in self._tables.values() if one is not table]
         of_table = name_evidence.find(table, column, other, self._keys[other.name], types)
         for by in self._targets[other.name]:
             same_id = names.is_same_global_id(column.name, by)
@@ -254,7 +268,8 @@ class _Finder:
         if own:
             return None
         by_full_name = listed.full_name_link(self._con, table, column, self._tables.values(), self._shared)
-        return by_full_name or listed.link(table, column, targets, self._shared)
+        bracketed = listed.bracketed(table, column, targets, self._shared)
+        return by_full_name or bracketed or listed.link(table, column, targets, self._shared)
 
     def _several(self, table: ProfiledTable, column: ProfiledColumn) -> list[TableLink]:
         """Return the links of a column of long identifiers to the tables that have some of them each."""
@@ -314,7 +329,8 @@ class _Finder:
         missing, distinct = self._shared.missing(table, columns, other, bys)
         share = 1 - missing / distinct
         least = _SOME if other.columns[by].look == "address" else _MOST
-        most = evidence == names.LAST_WORD and share >= least and distinct >= _TELLING
+        most = evidence in (names.LAST_WORD, name_evidence.PERSON) or self._is_telling(other, by)
+        most = most and share >= least and distinct >= _TELLING
         if missing and (share < _FITTING or evidence < 2) and not most:
             return None
         length = other.columns[by].length if column.look == "list" else column.length
@@ -326,6 +342,11 @@ class _Finder:
             if dense or self._shared.are_consecutive(table, column):
                 return None  # ids of a table that is not here
         return TableLink((column.name,), other.name, (by,), column.look == "list", missing, distinct)
+
+    def _is_telling(self, table: ProfiledTable, by: str) -> bool:
+        """Return whether the key of a table is a long code, so that few other texts are no reason for a coincidence."""
+        column = table.columns[by]
+        return column.look == "text" and column.length >= _TELLING and self._keys[table.name] == (by,)
 
     def _other_end(self, table: ProfiledTable, link: TableLink) -> list[TableLink]:
         """Return the link of the other end of triples, if a table holds texts about some of the nodes."""
@@ -346,7 +367,7 @@ class _Finder:
             kind = _type_of(column.name)
             only = len(table.columns) == 2 and names.fit(column.name, table.type) == 3
             named = names.is_id(column.name) and not names.is_generic(column.name) and kind != table.type
-            named = named and not names.is_measure(kind)
+            named = named and not names.is_measure(kind) and column.distinct > 1
             if only or (named and not is_unique(self._con, table, [column.name])):
                 return [TableLink((column.name,), "", (), loose=kind)]
         return []
@@ -379,11 +400,17 @@ class _Finder:
         if any((table.name, column.name) in self._given for column in first):
             return []
         for other in self._tables.values():
-            for by in self._targets[other.name]:
+            known = self._targets[other.name]
+            for by in [*known, *(name for name in self._telling(other) if name not in known)]:
                 links = [self._try(table, column, other, by, 1) for column in first]
                 if other is not table and all(links):
                     return [link for link in links if link]
         return []
+
+    def _telling(self, table: ProfiledTable) -> list[str]:
+        """Return the columns of long codes that never repeat, whatever their names: identifiers of another source."""
+        codes = [c for c in table.columns.values() if c.look == "text" and c.length >= _TELLING and not c.signs]
+        return [c.name for c in codes if never_repeats(self._con, table, c)]
 
 
 def _type_of(column: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kbkit.ingestion.inference import names
 from kbkit.ingestion.inference.keys import is_unique
-from kbkit.ingestion.inference.looks import QUOTED, ProfiledColumn
+from kbkit.ingestion.inference.looks import BRACKETED, QUOTED, ProfiledColumn
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.shared_values import SharedValues
 from kbkit.ingestion.inference.table_link import TableLink
@@ -44,6 +44,26 @@ def link(
             lacking, distinct = shared.missing(table, [column.name], other, [by])
             if distinct >= _FEWEST and lacking <= (1 - _FOUND) * distinct:
                 return TableLink((column.name,), other.name, (by,), True, lacking, distinct)
+    table.columns[column.name] = column
+    return None
+
+
+def bracketed(
+    table: ProfiledTable, column: ProfiledColumn, targets: Iterable[tuple[ProfiledTable, str]], shared: SharedValues
+) -> TableLink | None:
+    """Return the link of a list of names with identifiers in brackets, ``nucleus [GO:5634]``, to one of ``targets``.
+
+    The column becomes one of identifiers. Returns None, and leaves the column as it is, if there is no such target.
+    """
+    if column.separator not in (";", "|"):
+        return None
+    table.columns[column.name] = replace(column, separator=BRACKETED)
+    for other, by in targets:
+        if other is table or other.columns[by].look != "text":
+            continue
+        lacking, distinct = shared.missing(table, [column.name], other, [by])
+        if distinct >= _FEWEST and lacking <= (1 - _FOUND) * distinct:
+            return TableLink((column.name,), other.name, (by,), True, lacking, distinct)
     table.columns[column.name] = column
     return None
 

@@ -25,6 +25,7 @@ _MONEY = r"[-+]?[$€£¥] ?[0-9]{1,3}(,?[0-9]{3})*(\.[0-9]+)?"
 _MONTH, _DAY = "[A-Z][a-z]{2,8}", "[0-9]{1,2}"
 _DATES = {
     r"%d.%m.%Y": r"[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{4}",
+    r"%d.%m.%y": r"[0-3][0-9]\.[01][0-9]\.[0-9]{2}",
     r"%m/%d/%Y": r"[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}",
     r"%d/%m/%Y": r"[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}",
     r"%Y/%m/%d": r"[0-9]{4}/[0-9]{1,2}/[0-9]{1,2}",
@@ -50,7 +51,7 @@ _ADDRESS = r" \(https?://[^ )]+\)"
 """The address of a page after its name, as Notion writes links."""
 _ISO = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9:.]+Z?)?"
 _OFFSET = " ?([+-][0-9]{2}):?([0-9]{2})$"
-_ZONED = r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9:.]+(Z| ?[+-][0-9]{2}:?[0-9]{2})"
+_ZONED = r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9:.]+(Z|[+-][0-9]{2}| ?[+-][0-9]{2}:?[0-9]{2})"
 """A time with its distance from UTC, which is read as the time of UTC."""
 _ZEROS = "0[0-]{13,}(AAA)?"
 """An identifier of nothing."""
@@ -60,10 +61,13 @@ _DASHES = ("-", "--", "–", "—")
 _LONGEST_VALUE = 1_000_000
 """Characters of a value that are looked at."""
 _PAIR = 2
+_FEWEST_NAMES = 5
 QUOTED = ',"'
 """The separator of lists between commas in which names with a comma are in quotes."""
 FRAMED = "<>"
 """The separator of lists such as ``<red><blue>`` and ``|red|blue|``."""
+BRACKETED = "[id]"
+"""The separator of lists such as ``nucleus [GO:5634]; cytosol [GO:5829]``, whose elements are the texts in brackets."""
 _SEPARATORS = ("[", "[]", FRAMED, ";", "|", ",")
 _MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "none", "-", "?", r"\N", "#N/A", "unknown")
 _CHECKS = {
@@ -84,12 +88,15 @@ _CHECKS = {
     "codes": "regexp_full_match({v}, '[A-Z0-9]{2,5}')",
     "empty": "{v} = ''",
     "formulas": 'regexp_full_match({v}, \'="[^"]*"\')',
+    "closed": r"regexp_full_match({v}, '[^;]+(;[^;]+)*;')",
     "na": "{v} = 'NA'",
     "quoted": 'regexp_full_match({v}, \'"[^"]*,[^"]*"\')',
     "framed": r"regexp_full_match({v}, '(<[^<>]+>)+|\|([^|]+\|)+')",
     "quotes": "contains({v}, '\"')",
     "checked": "{v} = 'checked'",
     "booleans": "lower({v}) IN ('true', 'false', 'yes', 'no', 't', 'f', 'y', 'n')",
+    "letters": "{v} IN ('t', 'f')",
+    "kept zeros": r"regexp_full_match({v}, '[0-9]+\.[0-9]*[1-9]0+|[0-9]+\.0{2,}')",
     "missing": f"{{v}} IN ({', '.join(map(literal, _MISSING))})",
     "absent": f"{{v}} IN ({', '.join(map(literal, _ABSENT))})",
     "dashes": f"{{v}} IN ({', '.join(map(literal, _DASHES))})",
@@ -119,7 +126,7 @@ class ProfiledColumn:
     :data:`FRAMED`, empty: a list of the file's own). ``value`` is the SQL expression of its clean value. ``codes``: all
     texts are like ``FRA``. ``length`` is the mean number of characters of texts, ``missing`` the number of texts such
     as ``N/A`` (in a sample of large tables). ``raw`` is the SQL expression of the value as it is in the file, ``signs``
-    those of ``;|,`` that texts have.
+    those of ``;|,`` that texts have. ``is_code``: the texts look like numbers, but would lose digits as such.
     """
 
     name: str
@@ -135,18 +142,15 @@ class ProfiledColumn:
     missing: int = 0
     raw: str = ""
     signs: str = ""
+    is_code: bool = False
 
     @property
     def elements(self) -> str:
         """The SQL expression of the values as a list of texts."""
         if not self.separator:
             return f"{self.value}::VARCHAR[]" if self.kind != "VARCHAR[]" else self.value
-        if self.separator == "[":
-            return f"TRY_CAST({self.value} AS JSON)::VARCHAR[]"
-        if self.separator == "[]":
-            return f"TRY_CAST({self.value} AS VARCHAR[])"
-        if self.separator == FRAMED:
-            return f"regexp_extract_all({self.value}, '[^<>|]+')"
+        if self.separator in _ELEMENTS:
+            return _ELEMENTS[self.separator].format(v=self.value)
         if self.separator == QUOTED:
             parts = f"""regexp_extract_all({self.value}, '"[^"]*"|[^,]+')"""
             trimmed = f"""list_transform({parts}, lambda x: trim(x, ' "'))"""
@@ -156,17 +160,25 @@ class ProfiledColumn:
         return f"list_filter({split}, lambda x: x <> '')"
 
 
+_ELEMENTS = {
+    "[": "TRY_CAST({v} AS JSON)::VARCHAR[]",
+    "[]": "TRY_CAST({v} AS VARCHAR[])",
+    FRAMED: "regexp_extract_all({v}, '[^<>|]+')",
+    BRACKETED: r"regexp_extract_all({v}, '\[([^\[\]]+)\]', 1)",
+}
 WITHOUT_ADDRESS = f", '{_ADDRESS}', '', 'g')"
 
 
 def unwrapped(one: TableField, look: Mapping[str, float] | None) -> TableField:
-    """Return a column without what programs write around all of its values: the addresses of the pages after names, and
-    the formula that keeps a spreadsheet from reading ``="0123"`` as a number.
+    """Return a column without what programs write around all of its values: the addresses of the pages after names, a
+    semicolon at the end, and the formula that keeps a spreadsheet from reading ``="0123"`` as a number.
     """
     if look is None or not look["values"]:
         return one
     if look["addressed"] == look["values"]:
         return one._replace(value=f"regexp_replace({one.value}{WITHOUT_ADDRESS}")
+    if look["closed"] == look["values"]:  # a sign after each element of a list, also after the last one
+        return one._replace(value=f"rtrim({one.value}, ';')")
     if look["formulas"] == look["values"]:
         return one._replace(value=f"""nullif(regexp_extract({one.value}, '="([^"]*)"', 1), '')""")
     return one
@@ -232,7 +244,8 @@ def _splits(con: duckdb.DuckDBPyConnection, source: str, one: TableField, sign: 
         return False  # a name with its first name behind it
     if sign == ",":
         return bool(spaces <= 2 and (names.is_plural(one.name) or 3 * distinct <= total))
-    return bool(spaces <= 7 and longest <= _LONG)
+    factor = 2 if 3 * distinct <= total and distinct >= _FEWEST_NAMES else 1  # long names, each in several lists
+    return bool(spaces <= factor * 7 and longest <= factor * _LONG)
 
 
 def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
@@ -266,6 +279,8 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
         return column("date", f"coalesce({day}::VARCHAR, {value})")
     if all_are("integers"):
         return column("integer", value)
+    if all_are("numbers") and look["kept zeros"] and names.is_id(one.name):
+        return column("text", value, is_code=True)
     if all_are("numbers"):
         return column("number", value, floats=all_are("floats"))
     if all_are("dates"):
@@ -284,6 +299,8 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
     if all_are("decimal_commas"):
         plain = f"replace(replace({value}, '.', ''), ',', '.')"
         return column("number", f"CASE WHEN regexp_full_match({value}, '{_COMMA}') THEN {plain} ELSE {value} END")
+    if all_are("letters") and counts[1] == _PAIR:  # as PostgreSQL writes them
+        return column("boolean", f"CASE {value} WHEN 't' THEN 'true' WHEN 'f' THEN 'false' ELSE {value} END")
     if all_are("booleans"):
         return column("boolean", value)
     if sign := next((sign for sign in _SEPARATORS if sign in look), ""):

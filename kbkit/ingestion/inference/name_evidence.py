@@ -8,7 +8,7 @@ from kbkit.ingestion.inference import names
 from kbkit.ingestion.inference.looks import ProfiledColumn
 from kbkit.ingestion.inference.profile import ProfiledTable
 
-_PERSON = 1.9
+PERSON = 1.9
 """Evidence of a role, such as ``author``, in a source with a table of persons and none of authors."""
 
 
@@ -33,10 +33,13 @@ def find(
     end = names.plain(column.name) in (*names.HEADS, *names.TAILS) and len(table.columns) > 1
     is_person = names.words(other.type)[-1:] in names.PERSONS
     if is_role(column) and is_person and not any(names.fit(column.name, one) for one in types):
-        return _PERSON
-    return names.fit(column.name, other.type) or 2 * end or int(names.is_id(column.name) or is_role(column))
+        return PERSON
+    short = names.is_id(column.name) and names.is_short_for(column.name, other.type)
+    by_name = names.fit(column.name, other.type) or (names.LAST_WORD if short else 0)
+    return by_name or 2 * end or int(names.is_id(column.name) or is_role(column))
 
 
 def is_role(column: ProfiledColumn) -> bool:
-    """Return whether a column is named as a role that persons usually have: ``author``."""
-    return " ".join(names.subject(column.name)) in names.ROLES
+    """Return whether a column is named as a role that persons usually have: ``author``, ``published_by``."""
+    parts = names.words(column.name)
+    return (len(parts) > 1 and parts[-1] == "by") or " ".join(names.subject(column.name)) in names.ROLES

@@ -48,13 +48,17 @@ PERSONS = frozenset((word,) for word in _PERSON_WORDS.split())
 """Last words of types to which columns of roles refer if they have no table of their own."""
 HEADS = ("head", "source", "from", "src", "start", "subject", "node1")
 TAILS = ("tail", "target", "to", "dst", "end", "object", "node2")
-RELATIONS = ("relation", "predicate", "rel", "relation type", "edge type", "relationship")
+RELATIONS = (
+    "relation", "predicate", "rel", "relation type", "edge type", "relationship", "metaedge", "edge label",
+    "interaction type", "relationship type",
+)  # fmt: skip
 
 _IDS = frozenset(
     [
         "id",
         "ids",
         "pk",
+        "pmid",
         "oid",
         "key",
         "code",
@@ -132,7 +136,7 @@ def is_id(column: str) -> bool:
     parts = words(column)
     joined = parts[-1] if parts else ""
     ends = len(joined) > 4 and joined.endswith("id") and joined not in _ENDING_IN_ID
-    return bool(parts) and (joined in _IDS or ends or parts[0] in ("fk", "id"))
+    return bool(parts) and (joined in _IDS or ends or (parts[0] in ("fk", "id") and parts[-1] not in ("type", "kind")))
 
 
 def is_own_id(column: str, kind: str) -> bool:
@@ -261,6 +265,16 @@ def fit(column: str, kind: str) -> float:
     return 2 if here[-len(there) : -1] == there[:-1] else LAST_WORD
 
 
+def is_short_for(column: str, kind: str) -> bool:
+    """Return whether a column is named after the start of a type's last word: ``lang_code`` of ``language``."""
+    here, there = subject(column), words(kind)
+    starts = len(here) == 1 and bool(there) and there[-1].startswith(here[0])
+    return starts and len(here[0]) >= _SHORT and here[0] not in _IDS
+
+
+_SHORT = 3
+
+
 def _alike(a: str, b: str) -> bool:
     """Return whether two words are the same, or one is a plural of the other in some language of Europe."""
     short, long = sorted((a, b), key=len)
@@ -272,6 +286,7 @@ _EXPORTED = re.compile(r"[ _-]+(?:[0-9a-f]{32}|(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-
 _DAY = r"(?:19|20)\d\d(?:[-_.]?[01]\d(?:[-_.]?[0-3]\d)?)?"
 _DATED = re.compile(rf"(?<=[^\W\d])(?: ?\(\d\)|[ _.-]+(?:v\d+|\d\d?|{_DAY}|(?:grid|table)[ _]view))+$", re.IGNORECASE)
 """Words at the end of a file name that say when or how it was exported: a year or a date, a version, a view."""
+_WHOLE_DAY = re.compile(r"(?<=[^\W_])[ _.-]+(?:19|20)\d\d[-_.][01]\d[-_.][0-3]\d$")
 _BRACKETS = re.compile(r"[ _-]*\([^()]*\)$")
 
 
@@ -290,7 +305,7 @@ def without_title(names: Sequence[str]) -> list[str]:
 
 def without_dates(names: Sequence[str]) -> list[str]:
     """Return names of tables without dates, versions and views at their ends, unless these tell them apart."""
-    return _without(_DATED, names)
+    return _without(_DATED, _without(_WHOLE_DAY, names))
 
 
 def without_brackets(names: Sequence[str]) -> list[str]:
@@ -314,6 +329,7 @@ def tables(names: Sequence[str]) -> list[list[str]]:
         while len(split) > 2 and all(len(parts) > 1 for parts in split) and len({parts[place] for parts in split}) == 1:
             for parts in split:
                 parts.pop(place)
+    _drop_most_common(split)
     for parts in split:
         for place in (0, -1):
             if len(parts) > 1 and parts[place] in {*WRAPPINGS, *_NODES}:
@@ -321,6 +337,27 @@ def tables(names: Sequence[str]) -> list[list[str]]:
         if len(parts) > 1 and parts[0] in _LEADING:
             parts.pop(0)
     return split
+
+
+def _drop_most_common(tables: Sequence[list[str]]) -> None:
+    """Drop the first word that most names of tables start with, unless it is an English word: the name of a source."""
+    [(word, count)] = Counter(parts[0] for parts in tables).most_common(1) or [("", 0)]
+    others = {tuple(parts) for parts in tables if parts[0] != word}
+    rest = [tuple(parts[1:]) for parts in tables if parts[0] == word]
+    if count < len(tables) and count > 2 and count >= _MOST_NAMES * len(tables) and all(rest):
+        known = word.isdigit() or dictionary().getLemma(word, "NOUN", lemmatize_oov=False)
+        if not known and len(set(rest)) == len(rest) and not others & set(rest):
+            for parts in tables:
+                if parts[0] == word:
+                    parts.pop(0)
+
+
+_MOST_NAMES = 0.75
+
+
+def is_sequence(column: str) -> bool:
+    """Return whether a column numbers the rows of a thing in a sequence, such as the events of a person: ``AESEQ``."""
+    return words(column)[-1:] in {("seq",), ("sequence",), ("ordering",)} or bool(re.fullmatch("[A-Z]{2,4}SEQ", column))
 
 
 def types(tables: Sequence[Sequence[str]]) -> list[str]:

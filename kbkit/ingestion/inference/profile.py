@@ -35,6 +35,8 @@ _SAMPLE = 20_000
 """Rows from which the look of values is judged; keys and links are judged by all rows."""
 _FEWEST = 2
 _TOTAL = "(grand |sub)?-?totals?:?|totals? [a-z -]+:|sum:?|summe:?|gesamt:?|total general:?|totaal:?|totale:?"
+_NOTE = r"([*†‡]|(foot)?notes?:|sources?:|remarks?:|quellen?:|hinweis:|anmerkung(en)?:|nota:|notes? :).*"
+"""A line below a table that says something about it."""
 _MOST_FIELDS = 500
 """Objects in a record, or fields in an object, up to which the fields are columns: more stay JSON."""
 _MAP_FIELDS = 4
@@ -176,13 +178,16 @@ def drop_totals(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
     texts = [f"nullif(trim({name}::VARCHAR), '')" for name in raw]
     given = " + ".join(f"({text} IS NOT NULL)::INT" for text in texts)
     first = f"lower(coalesce({', '.join(texts)}))"
-    total = f"regexp_full_match({first}, {literal(_TOTAL)}) AND 2 * ({given}) <= {len(raw) + 1} AND ({given}) > 1"
+    alone = len(raw) > _FEWEST  # a label without its sums, which are formulas, or a note below the table
+    total = f"regexp_full_match({first}, {literal(_TOTAL)}) AND 2 * ({given}) <= {len(raw) + 1}"
+    total += "" if alone else f" AND ({given}) > 1"
+    total += f" OR (({given}) = 1 AND regexp_full_match({first}, {literal(_NOTE)}))" if alone else ""
     query = f"SELECT count(*) FILTER (({given}) = 0), count(*) FILTER ({total}) FROM {source}"
     [(blank, totals)] = con.execute(query).fetchall()
     if not blank and not totals:
         return
     numbered = f'SELECT *, row_number() OVER () AS "row number" FROM {source}'
-    kept = f"({given}) > 0 AND NOT coalesce({total}, false)"
+    kept = f"({given}) > 0 AND NOT coalesce(({total}), false)"
     replace_rows(con, table, f'SELECT {", ".join(raw)}\nFROM ({numbered})\nWHERE {kept}\nORDER BY "row number"')
     table.blank, table.totals = blank, totals
 

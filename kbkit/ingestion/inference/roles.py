@@ -142,8 +142,7 @@ def plan(
         about = result.of(edges.head.target)
         if about and edges.tail.target == edges.head.target and tuple(about.table.columns) == KEYED_TEXT:
             about.table.type = "node"
-    if len(result.nodes) == 1 and result.edges:
-        _type_by_column(result.nodes[0])
+    _type_by_columns(result)
     order = {table.name: position for position, table in enumerate(tables)}
     result.nodes.sort(key=lambda nodes: order[nodes.table.name])
     return result
@@ -179,8 +178,15 @@ def _is_detail(table: ProfiledTable, key: Sequence[str]) -> bool:
     return not key or (len(key) == 2 and set(key) == set(table.columns))
 
 
+def _type_by_columns(plan: TablePlan) -> None:
+    """Take the types of tables whose nodes are joined by edges, or of the only table, from their columns of types."""
+    for nodes in plan.nodes:
+        among = any(edges.head.target == edges.tail.target == nodes.table.name for edges in plan.edges)
+        if among or (len(plan.nodes) == 1 and plan.edges):
+            _type_by_column(nodes)
+
+
 def _type_by_column(nodes: NodeTable) -> None:
-    """Take the types of the only table of nodes from its column of types, if it has one."""
     columns = nodes.table.columns
     for name in nodes.values:
         named = names.plain(name) in ("type", "kind", "category", "node type", "class")
@@ -351,7 +357,7 @@ def _relation(link: TableLink, folder: str) -> str:
 def _detail(con: duckdb.DuckDBPyConnection, table: ProfiledTable, link: TableLink) -> DetailTable | None:
     """Return the values of other nodes that a table holds, or None if its rows are nodes of their own."""
     others = [name for name in table.columns if name not in link.columns]
-    if link.missing:
+    if link.missing or any(map(names.is_sequence, others)):
         return None
     single = is_unique(con, table, link.columns)
     if not single and len(others) > 1:

@@ -31,6 +31,7 @@ def recipe(
         f"title = {_toml(title)}",
         'licence = "your own"',
         "infer = true            # numbers, dates and booleans get their types",
+        *([f"as_text = {_toml(codes)}  # codes that would lose digits as numbers"] if (codes := _codes(plan)) else []),
         *(['source_file = true      # tables have the column "file of the row"'] if source_file else []),
     ]
     for table in (table for table in tables if not table.of):
@@ -60,6 +61,15 @@ def recipe(
                 "symmetric = true  # every edge is there in both directions",
             ]
     return "\n".join(lines) + "\n"
+
+
+def _codes(plan: TablePlan) -> list[str]:
+    """Return the attributes that are texts although they look like numbers."""
+    found = [attribute(c, n.table.type) for n in plan.nodes for c in n.values if n.table.columns[c].is_code]
+    for one in plan.edges:
+        codes = (name for name in one.values if one.table.columns[name].is_code)
+        found += [attribute(name, one.relation, of_edges=True) for name in codes]
+    return list(dict.fromkeys(found))
 
 
 def _labels(nodes: NodeTable) -> list[str]:

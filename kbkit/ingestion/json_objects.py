@@ -1,0 +1,224 @@
+"""Objects in the records of JSON: what identifies and names them, and which ones are of one kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Row = Mapping[str, Any]
+Path = tuple[str, ...]
+_PERSON_NAMES = (
+    ("ForeName", "LastName"), ("FirstName", "LastName"), ("firstName", "lastName"), ("first_name", "last_name"),
+    ("GivenName", "FamilyName"), ("givenName", "familyName"), ("given", "family"), ("forename", "surname"),
+)  # fmt: skip
+"""Fields with the first and the last name of a person."""
+_SHORT_NAME = 60
+"""Mean number of characters up to which a text may be a name."""
+_SCALARS = (str, int, float)
+DEEPEST = 4
+_SAME = 0.8
+"""Fraction of the fields of two kinds of objects that must be the same, if they are of one kind."""
+_FEW = 3
+"""Fields up to which kinds of objects are of one kind only if they share an identifier: many have an id and a name."""
+_ROLES = {"assignee", "assignees", "author", "authors", "creator", "owner", "reporter", "reviewer", "sender", "editor"}
+_OF_PERSONS = {"login", "email", "emailAddress", "username", "displayName", "accountId"}
+IDS = ("id", "_id", "@id", "uuid", "guid", "key", "accountId", "account_id", "userId", "user_id", "code", "slug")
+NAMES = ("name", "title", "label", "displayName", "display_name", "login", "username")
+
+
+@dataclass
+class RecordObjects:
+    """Objects at one path of the records, each with the number of its record."""
+
+    path: Path
+    listed: bool
+    objects: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
+
+    @property
+    def fields(self) -> set[str]:
+        """The names of the fields that any of the objects has."""
+        return {name for _, one in self.objects for name in one}
+
+
+def kinds_of(rows: Iterable[Row]) -> list[RecordObjects]:
+    """Return the objects of all records by their path; paths at which there is anything else are left out."""
+    found: dict[Path, RecordObjects] = {}
+    mixed: set[Path] = set()
+    for number, row in enumerate(rows):
+        for path, value in _fields(row):
+            if value is None or value == []:
+                continue
+            listed = isinstance(value, list)
+            objects = value if isinstance(value, list) else [value]
+            kind = found.setdefault(path, RecordObjects(path, listed))
+            if kind.listed != listed or not all(isinstance(one, dict) and one for one in objects):
+                mixed.add(path)
+            else:
+                kind.objects += [(number, one) for one in objects]
+    return [kind for path, kind in found.items() if path not in mixed]
+
+
+def _fields(row: Row, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    for name, value in row.items():
+        yield (*path, name), value
+        if isinstance(value, dict) and has_more(value, path):
+            yield from _fields(value, (*path, name))
+
+
+def has_more(one: Row, path: Path) -> bool:
+    """Return whether the objects inside of an object, which is in one at ``path``, are looked for."""
+    return len(path) < DEEPEST and _key_in(one) == ""
+
+
+def _key_in(one: Row) -> str:
+    return next((name for name in IDS if identifier_in(one.get(name)) is not None), "")
+
+
+def key_of(kind: RecordObjects) -> str:
+    """Return the field that identifies objects, empty if none does."""
+    if sum(is_scalar(kind, name) for name in kind.fields) < 2:
+        return ""
+    own = [name for name in sorted(kind.fields) if _is_own_id(name, kind.path[-1])]
+    return next((name for name in (*IDS, *own) if is_in_all(kind, name)), "")
+
+
+def named_pair(kind: RecordObjects) -> tuple[str, str, str] | None:
+    """Return the fields of the identifier and the name of a thing in all objects (``player_id``, ``player_name``), and
+    what the thing is; None unless there is one such pair.
+    """
+    things = [field.removesuffix("_id") for field in kind.fields if field.endswith("_id")]
+    pairs = [(f"{of}_id", f"{of}_name", of) for of in things if is_in_all(kind, f"{of}_id")]
+    named = [pair for pair in pairs if pair[1] in kind.fields and pair[1] in same_fields(kind, pair[0])]
+    return named[0] if len(named) == 1 else None
+
+
+def _is_own_id(field: str, kind: str) -> bool:
+    """Return whether a field is named as an id of objects: ``trackUri`` of ``track``, ``user_id`` of ``users``."""
+    of, _, word = field.replace("_", "").lower().rpartition(kind.replace("_", "").lower().removesuffix("s"))
+    return not of and word in ("id", "uri", "uuid", "code", "key")
+
+
+def is_in_all(kind: RecordObjects, name: str) -> bool:
+    """Return whether all objects have an identifier or a text in a field."""
+    return all(identifier_in(one.get(name)) is not None for _, one in kind.objects)
+
+
+def is_scalar(kind: RecordObjects, name: str) -> bool:
+    """Return whether no object has a list or an object in a field."""
+    return all(one.get(name) is None or isinstance(one[name], _SCALARS) for _, one in kind.objects)
+
+
+def identifier_in(value: Any) -> str | None:
+    """Return an identifier as text, None for what is no identifier."""
+    is_id = isinstance(value, str | int) and not isinstance(value, bool) and value != ""
+    return str(value) if is_id else None
+
+
+def is_functional(kinds: Sequence[RecordObjects], key: str) -> bool:
+    """Return whether objects with the same identifier never differ in a field that both have."""
+    known: dict[str, dict[str, Any]] = {}
+    for kind in kinds:
+        for _, one in kind.objects:
+            same = known.setdefault(str(one[key]), {})
+            if any(same.get(name) not in (None, value) for name, value in one.items() if value is not None):
+                return False
+            same.update({name: value for name, value in one.items() if value is not None})
+    return True
+
+
+def same_fields(kind: RecordObjects, key: str) -> set[str]:
+    """Return the fields that never differ between objects with the same identifier."""
+    known: dict[str, dict[str, Any]] = {}
+    same = kind.fields - {key}
+    for _, one in kind.objects:
+        first = known.setdefault(str(one[key]), one)
+        same -= {name for name in same if one.get(name) != first.get(name)}
+    return same
+
+
+def merged(kinds: Sequence[RecordObjects], key: str) -> dict[str, dict[str, Any]]:
+    """Return one object for each identifier, with the fields of all with it."""
+    rows: dict[str, dict[str, Any]] = {}
+    for kind in kinds:
+        for _, one in kind.objects:
+            row = rows.setdefault(str(one[key]), {})
+            row.update({name: value for name, value in one.items() if value is not None or name not in row})
+    return rows
+
+
+def join_group(groups: list[tuple[list[RecordObjects], str]], kind: RecordObjects, key: str) -> None:
+    """Add objects to the group of the same kind, or make a new one of them."""
+    for group in (group for group, other in groups if other == key):
+        fields = set().union(*(one.fields for one in group))
+        alike = len(fields & kind.fields) >= _SAME * len(fields | kind.fields)
+        known, new = ({str(one[key]) for each in kinds for _, one in each.objects} for kinds in (group, [kind]))
+        if alike and (len(fields) > _FEW or known & new) and is_functional([*group, kind], key):
+            group.append(kind)
+            return
+    groups.append(([kind], key))
+
+
+def name_of(group: Sequence[RecordObjects]) -> str:
+    """Return the name of a kind of objects: of the fields that hold them, one that is no role of a person."""
+    listed = [kind.path[-1] for kind in group]
+    last = {name.rpartition("_")[2] for name in listed}
+    if len(set(listed)) > 1 and len(last) == 1 and all("_" in name for name in listed):
+        return last.pop()  # home_team and away_team
+    plain = next((name for name in listed if name not in _ROLES), "")
+    if plain or len(group) == 1:
+        return plain or listed[0]
+    return "user" if any(kind.fields & _OF_PERSONS for kind in group) else listed[0]
+
+
+def _unique_field(rows: Sequence[Row]) -> str:
+    """Return the field that identifies records, empty if none does."""
+    for name in (*IDS, *NAMES):
+        values = {identifier_in(row.get(name)) for row in rows}
+        if None not in values and len(values) == len(rows):
+            return name
+    return ""
+
+
+def identifiers(rows: Sequence[Row]) -> tuple[str, list[Any]]:
+    """Return the column that identifies records, which may be in an object of theirs, and its values; empty without."""
+    if own := _unique_field(rows):
+        return own, [row[own] for row in rows]
+    paths = [path for path, value in _fields(rows[0]) if identifier_in(value) and len(path) > 1] if rows else []
+    for path in (path for path in paths if path[-1].lower().endswith("id")):
+        values = [_at(row, path) for row in rows]
+        if None not in map(identifier_in, values) and len(set(map(str, values))) == len(rows):
+            return "_".join(path), values
+    return "", []
+
+
+def _at(row: Any, path: Path) -> Any:
+    for name in path:
+        row = row.get(name) if isinstance(row, dict) else None
+    return row
+
+
+def name_persons(kind: RecordObjects) -> None:
+    """Give objects with the first and the last names of persons, and no other name, a name."""
+    pair = next((pair for pair in _PERSON_NAMES if is_in_all(kind, pair[1]) and pair[0] in kind.fields), None)
+    if pair and not kind.fields & {*NAMES, *IDS}:
+        for _, one in kind.objects:
+            one["name"] = " ".join(str(one[part]) for part in pair if one.get(part))
+
+
+def shared_name(kind: RecordObjects) -> str:
+    """Return the field with short texts that objects of several records share, and that is named as a name."""
+    for name in sorted(kind.fields):
+        if name == "text" or name.lower().endswith("name"):
+            values = [str(one[name]) for _, one in kind.objects if identifier_in(one.get(name)) is not None]
+            short = sum(map(len, values)) <= _SHORT_NAME * len(values)
+            if len(values) == len(kind.objects) and short and 2 * len(set(values)) <= len(values):
+                return name
+    return ""
+
+
+def free_name(name: str, taken: Iterable[str]) -> str:
+    """Return a name with as many ``_`` after it as it takes not to be one of those taken."""
+    while name in taken:
+        name += "_"
+    return name

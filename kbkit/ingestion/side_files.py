@@ -1,0 +1,70 @@
+"""Files beside the tables of a folder, which are not read: documents such as a README, lock files, unknown formats."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+_SYSTEM = frozenset({"thumbs.db", "desktop.ini"})
+_DOCUMENT = re.compile(r"(readme|licen[cs]e|copying|change(s|log)|authors|contributing|notice|citation)s?\b", re.I)
+_TEXTS = (".txt", ".csv", ".tsv", ".tab", ".psv")
+_SIGNS = ",;\t|"
+_LINES = 200
+_FEWEST_LINES = 3
+_WORDS = 5
+"""Words of a line of prose."""
+_ALIKE = 0.9
+"""Fraction of the lines of a table that have the same number of delimiters."""
+DOCUMENTS = (".md", ".rst", ".html", ".htm", ".pdf", ".docx", ".doc", ".rtf", ".odt")
+"""Endings of documents, which hold no tables."""
+
+
+def is_side_file(path: Path) -> bool:
+    """Return whether a file of a folder is none of its tables: a file of the system or of an office program, or prose
+    in a text file.
+    """
+    return is_of_system(path) or is_document(path)
+
+
+def is_of_system(path: Path) -> bool:
+    """Return whether the system or an open office program made a file, such as ``.DS_Store`` and ``~$book.xlsx``."""
+    return path.name.startswith(("~$", ".")) or path.name.casefold() in _SYSTEM
+
+
+def is_document(path: Path) -> bool:
+    """Return whether a file is a document: by its name, unless it has columns, or by its paragraphs."""
+    ending, named = path.suffix.lower(), _DOCUMENT.match(path.name) is not None
+    if ending not in _TEXTS:
+        return ending in DOCUMENTS or (named and not ending)
+    if not (named or ending == ".txt"):
+        return False
+    lines = _first_lines(path)
+    filled = [line for line in lines if line.strip()]
+    if _has_columns(filled):
+        return False
+    wordy = sum(len(line.split()) >= _WORDS for line in filled)
+    paragraphs = len(filled) >= _FEWEST_LINES and len(filled) < len(lines) and 2 * wordy >= len(filled)
+    return named or paragraphs
+
+
+def _first_lines(path: Path) -> list[str]:
+    """Return the first lines of a text file, without blank ones at the end; none of a member of an archive."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as handle:
+            text = "".join(itertools.islice(handle, _LINES))
+    except OSError:
+        return []
+    return text.rstrip().splitlines()
+
+
+def _has_columns(lines: Sequence[str]) -> bool:
+    """Return whether nearly all lines have the same number of one delimiter."""
+    for sign in _SIGNS:
+        counts = Counter(line.count(sign) for line in lines)
+        number, count = counts.most_common(1)[0] if counts else (0, 0)
+        if number and len(lines) > 1 and count >= _ALIKE * len(lines):
+            return True
+    return False
