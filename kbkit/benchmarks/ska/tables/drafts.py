@@ -129,8 +129,7 @@ class Drafter:
     def has_value(self, column: WebColumn, row: int) -> bool:
         """Return whether the cell of a row has information, and one value where its header is a singular.
 
-        A value that most rows have, such as the language English, can be guessed; where nearly all have it, others are
-        often errors.
+        A value that most rows have can be guessed; where nearly all have it, others are often errors.
         """
         cell, rows = column.cells[row], column.counts.total()
         if 2 * column.counts[cell] > rows or max(column.counts.values(), default=0) > CONSTANT * rows:
