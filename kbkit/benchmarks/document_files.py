@@ -99,7 +99,9 @@ _TITLES = """
 WITH t AS (SELECT id, type::VARCHAR AS type, key, coalesce(nullif(trim(name), ''), key) AS name FROM nodes
            WHERE id IN (SELECT id FROM kbkit_wanted))
 SELECT id, type, key, name,
-       CASE WHEN count(*) OVER (PARTITION BY name) = 1 THEN name ELSE name || ' (' || key || ')' END AS title
+       CASE WHEN count(*) OVER (PARTITION BY name) = 1 THEN name
+            WHEN count(*) OVER (PARTITION BY name, type) = 1 THEN name || ' (' || replace(type, '_', ' ') || ')'
+            ELSE name || ' (' || key || ')' END AS title
 FROM t ORDER BY id"""
 
 _HAS_TEXT = """
@@ -116,7 +118,7 @@ FROM kbkit_wanted w LEFT JOIN texts t USING (id) GROUP BY ALL ORDER BY any_value
 def titles(kb: KnowledgeBase, types: Sequence[str]) -> pl.DataFrame:
     """Return the nodes of some types, sorted by id: id, type, key, name, title.
 
-    A title is unique. It is the name; or name and key, if several nodes or titles have that name.
+    A title is unique. It is the name; if several nodes or titles have that name, name and type; or name and key.
     """
     frame = kb.tables.lookup(_TITLES, frames={"kbkit_wanted": _members(kb, types)})
     return frame.with_columns(

@@ -23,6 +23,7 @@ _COVERED = 0.5
 """Minimum fraction of the nodes of a type that have a value of a relation."""
 MISSING = 0.1
 """Maximum fraction of a group of nodes, such as the films of a director, without a value, such as a genre."""
+_CODE = re.compile(r"[A-Z][A-Z0-9]{1,3}|#[0-9a-fA-F]+|[A-Z]{0,3}\d+[A-Z]?")
 _SEPARATOR = re.compile(r"[|;,/]| and ")
 _TWO_TEXTS = r"(?:\S+ ){4}\S+ +/ +(?:\S+ ){4}"
 """Two sentences joined by a slash."""
@@ -117,6 +118,11 @@ def are_lists(values: Sequence[str]) -> bool:
     known = {value.strip().casefold() for value in values}
     parts = ([part.strip().casefold() for part in _SEPARATOR.split(value)] for value in values)
     return any(len(items) > 1 and not known.isdisjoint(items) for items in parts)
+
+
+def are_codes(values: Sequence[str]) -> bool:
+    """Return whether most of some values are codes that nothing explains, such as *HEX*, *ORC* or *#ff0d0d*."""
+    return bool(values) and 2 * sum(bool(_CODE.fullmatch(value)) for value in values) > len(values)
 
 
 def are_whole(counts: NDArray[np.int64]) -> bool:

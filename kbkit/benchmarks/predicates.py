@@ -14,8 +14,9 @@ from kbkit.answers.operator_tree import operators
 from kbkit.answers.parse import parse
 from kbkit.answers.syntax import Expression
 from kbkit.answers.templates import Template
-from kbkit.english.askable import A_NAME, MONEY, is_technical, lacks_currency, unfit_as_condition
+from kbkit.english.askable import A_NAME, MONEY, UNIT, is_technical, lacks_currency, lacks_unit, unfit_as_condition
 from kbkit.english.attributes import attribute_words
+from kbkit.english.readable import UNKNOWN_WORD, attribute_problem
 from kbkit.english.types import type_noun
 from kbkit.english.words import spoken
 from kbkit.kb import KnowledgeBase
@@ -34,12 +35,14 @@ def unfit_type(node_type: NodeType) -> str:
 
 
 def technical(predicate: Relation | Attribute) -> bool:
-    """Return whether a relation or attribute is nothing to read: an identifier, a file, a position, a note of editors.
+    """Return whether a relation or attribute is nothing to read: an identifier, a file, a position, a note of editors,
+    or an attribute of unknown words.
 
     Such predicates are no part of the noise either, and no columns of tables.
     """
-    kind = "entity" if isinstance(predicate, Relation) else "text"
-    return is_technical(_words(predicate), kind)
+    if isinstance(predicate, Relation):
+        return is_technical(_words(predicate), "entity")
+    return is_technical(_words(predicate), "text") or attribute_problem(_words(predicate)) == UNKNOWN_WORD
 
 
 def unfit_relation(relation: Relation) -> str:
@@ -50,8 +53,11 @@ def unfit_relation(relation: Relation) -> str:
 def unfit_attribute(attribute: Attribute) -> str:
     """Return why no question mentions an attribute, or ""."""
     noun, unit, _ = attribute_words(attribute)
-    if _NUMERIC.fullmatch(attribute.type) and lacks_currency(noun, unit.words if unit else ""):
-        return MONEY
+    if _NUMERIC.fullmatch(attribute.type):
+        if lacks_currency(noun, unit.words if unit else ""):
+            return MONEY
+        if lacks_unit(noun, unit.words if unit else ""):
+            return UNIT
     return unfit_as_condition(noun, "text")
 
 

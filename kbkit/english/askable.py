@@ -12,6 +12,7 @@ MAINTENANCE = "maintenance of the KB"
 STRUCTURE = "structure of the KB"
 GROUP = "a group of the KB"
 MEDIA = "media or position"
+UNIT = "an amount without its unit"
 MONEY = "an amount of money without its currency"
 A_NAME = "a name"
 LABELS = "labels of users"
@@ -42,8 +43,17 @@ _LABELS = re.compile(r"(?i)(?:(?:has|have) )?(?:the )?(?:user )?(?:hash)?tags?")
 _MONEY = re.compile(
     r"(?i)(?:.*\b)?(?:budget|gross|(?:gross )?revenues?|costs?|prices?|salary|salaries|income|wages?|sales"
     r"|earnings|turnover|profits?|box office|gdp|debt|fees?|fare|amount paid|prize money"
-    r"|market value|net worth|payments?)"
+    r"|market value|net worth|payments?)(?: per\b.*)?"
 )
+_MEASURES = re.compile(
+    r"(?i)(?:.*\b)?(?:area|length|height|width|breadth|depth|thickness|elevation|altitude|distance|radius|diameter|weight"
+    r"|mass|volume|density|duration|temperature|speed|velocity|acceleration|pressure|energy|voltage|current|resistance"
+    r"|frequency|wavelength|concentration|abundance|conductivity|affinity|polarizability"
+    r"|(?:heat|thermal) capacity|basicity"
+    r"|electronegativity|heat(?: of \w+)?|(?:melting|boiling|freezing|flash) (?:point|temperature)|half[- ]life"
+    r"|lattice constant|(?:radius|abundance) \w+|uncertainty)"
+)
+"""Nouns of quantities that say nothing without a unit."""
 _CURRENCIES = re.compile(r"(?i).*\b(?:dollars?|euros?|pounds?|yen|francs?|usd|eur|gbp|us\$)\b.*|[$€£¥].*")
 _TEXTS = ("text", "number")
 
@@ -87,6 +97,11 @@ def unfit_as_condition(label: str, kind: str) -> str:
 def lacks_currency(label: str, unit: str = "") -> bool:
     """Return whether numbers with a label are amounts of money whose currency nothing says."""
     return bool(_MONEY.fullmatch(label)) and not _CURRENCIES.fullmatch(f"{label} {unit}".strip())
+
+
+def lacks_unit(label: str, unit: str = "") -> bool:
+    """Return whether numbers with a label are amounts of a quantity whose unit nothing says: *density*."""
+    return not unit and bool(_MEASURES.fullmatch(label))
 
 
 def is_technical(label: str, kind: str = "text") -> bool:

@@ -40,6 +40,7 @@ _LOCATED = {"base": "is", "headquarters": "are", "home": "is", "main office": "i
 """Attributes whose values are places where a thing has it, and their verb."""
 _WHOLE = {"gross": "gross revenue"}
 _ACRONYMS = frozenset(("doi", "eu", "gdp", "id", "imdb", "isbn", "uk", "un", "url", "us"))
+_INTEGERS = frozenset(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"))
 _NUMBER_OF = frozenset(("num", "number", "count", "n"))
 
 
@@ -54,6 +55,12 @@ class AttributeWords(NamedTuple):
 def attribute_words(attribute: Attribute) -> AttributeWords:
     """Return an attribute in words: ``max_depth_m`` is the maximum depth in metres, ``num_votes`` counts votes."""
     return words_of_name(attribute.label or attribute.name)
+
+
+def is_flag(attribute: Attribute) -> bool:
+    """Return whether an attribute says by its name whether something holds: *is_radioactive*, true or false, 1 or 0."""
+    first, _, rest = words_of_name(attribute.label or attribute.name).noun.partition(" ")
+    return bool(rest) and first in ("is", "was", "has") and (attribute.type in ("BOOLEAN", *_INTEGERS))
 
 
 def located(noun: str) -> str:

@@ -11,6 +11,7 @@ import re
 
 from kbkit import english
 from kbkit.english.attributes import located, words_of_name
+from kbkit.english.frames import frame_file
 from kbkit.english.modifiers import divided
 from kbkit.english.types import are_people, type_noun, type_plural, who_or_that
 from kbkit.english.verbs import GRADES
@@ -26,7 +27,7 @@ EITHER = re.compile(r"has as (.+), or is it")
 ALSO = re.compile(r"those who (\w+) it also (\w+)")
 _WHERE_AT_END = re.compile(rf"(.* (?:{_PREPOSITIONS})) (?:the|its|an?) [^,]+")
 _STRANDED = re.compile(rf"(.+?) ((?:{_PREPOSITIONS})(?: or (?:{_PREPOSITIONS}))?)")
-GROUPS = {"category", "class", "family", "field", "genre", "language", "series", "style"}
+GROUPS = {"category", "class", "family", "field", "genre", "group", "language", "series", "style"}
 """Nouns that follow the name of a group: in the Comedy genre."""
 MARKERS = {"hashtag", "keyword", "label", "subject heading", "tag", "term"}
 """Types of words that describe a node; as words, not as things, they are quoted."""
@@ -67,12 +68,22 @@ def of_head(domain: str, label: str, other: str = "") -> str:
     if has_as:
         return f"{things} with {NAME} as {english.with_article(has_as[1])}"
     verb = agreeing(label)
+    if not verb and label.casefold() == noun and noun in GROUPS:
+        return f"{things} in the {NAME} {noun}"
     if not verb:
         return f"{things} with the {label} {NAME}"
-    modifier = _modifier(things, label, noun) or f"{who_or_that(domain)} {verb}"
+    own = spoken(type_noun(domain))
+    short = _without_verb(finite(label)) if re.fullmatch(rf"is an? .*\b{re.escape(own)} of", finite(label)) else ""
+    modifier = _modifier(things, label, noun) or short or f"{who_or_that(domain)} {verb}"
     if NAME in modifier:
         return f"{things} {modifier}"
     return f"{things} {modifier.replace('{}', NAME)}" if "{}" in modifier else f"{things} {modifier} {NAME}"
+
+
+def _without_verb(phrase: str) -> str:
+    """Return the wording without a verb of a verb phrase in ``frames/relations.toml``, which a name ends, or ""."""
+    known: list[str] = frame_file("relations")["wordings"].get(phrase, [])
+    return next((text.removeprefix("~") for text in known if text[:1] == "~" and "{}" not in text), "")
 
 
 def _modifier(things: str, label: str, noun: str) -> str:
@@ -115,6 +126,8 @@ def of_tail(domain: str, label: str) -> str:
         return f"{things} {by.partition(' ')[2]} {NAME}"
     if verb:
         return f"{things} {who_or_that(domain)} {verb.plural} {NAME}"
+    if short := _without_verb(f"^{clause}"):  # crossed or bordered by the Danube
+        return f"{things} {short} {NAME}"
     clause = without_place(label, clause)
     match = _STRANDED.fullmatch(clause)
     if not match or match[1] in ("is", "was"):

@@ -45,6 +45,10 @@ def of_head(domain: str, label: str, other: str) -> FactFrames:
     if has_as:
         return _as_noun(subject, has_as[1])
     clause = categories.finite(label)
+    if not clause and label.casefold() == noun and noun in categories.GROUPS:
+        return FactFrames(
+            f"{subject} is in the {NAMES} {noun}.", f"{subject} is in the {english.plural(noun)} {NAMES}."
+        )
     if not clause:
         return FactFrames(f"{possessive} {label} is {NAMES}.", f"{possessive} {english.plural(label)} are {NAMES}.")
     sentence = f"{subject} {clause.replace('{}', NAMES)}." if "{}" in clause else f"{subject} {clause} {NAMES}."
@@ -113,6 +117,12 @@ def of_flag(domain: str, attribute: Attribute, *, value: bool) -> str:
     if rest and first == "has":
         return f"{subject} {'has' if value else 'does not have'} {rest}."
     return f"{subject} is {no}marked as {words}."
+
+
+def of_flags(domain: str, attribute: Attribute) -> FactFrames:
+    """Return the sentence of :func:`of_flag` with what it says as the name: ``It is {names}``."""
+    first = attribute_words(attribute).noun.partition(" ")[0]
+    return _same(f"{_subject(domain)} {first} {NAMES}.")
 
 
 def _same(sentence: str) -> FactFrames:

@@ -13,10 +13,10 @@ from functools import cache, cached_property
 from typing import NamedTuple
 
 from kbkit.english.frames import frame_file
-from kbkit.english.words import inflections, lemmas_of
+from kbkit.english.words import inflections, lemmas_of, may_be_person, singular
 
 _SLOT = re.compile(
-    r"\{([A-C])(?:(:(?:mod|thing|with|date|clause))|\.(rest|short|mod|bare|other|with|date|be|clause|which|not|notbare|notwith|notbe|notclause))?\}"
+    r"\{([A-C])(?:(:(?:mod|thing|with|date|clause|noun|group))|\.(rest|short|joint|in|mod|bare|other|with|date|be|clause|which|not|notbare|notwith|notbe|notclause))?\}"
 )
 _CLAUSE = re.compile(r"(?:that|who|whose|(?:[a-z]+ or )?[a-z]+ (?:which|whom)) ")
 _NOT_AFTER_BE = re.compile(
@@ -25,10 +25,15 @@ _NOT_AFTER_BE = re.compile(
     "|born|built|found|held|made|set|shot|sold|sung) "
 )
 """Modifiers that would need another verb than are, or another tense."""
+PEOPLE = "people"
+"""The head of phrases with a rest that may follow a noun for people: *chemists who are citizens of France*."""
+_IN = "in "
 _DATE = re.compile(r"from \d+")
 _MIDDLE = re.compile(r"[a-z ]+ (?:which|whom) |with .* as an? ")
 """A rest with the name in its middle: in which Jane Doe acted."""
-_WERE = ["who", "were"]
+_GROUP = re.compile(r"in the (.+) genre")
+"""A rest whose name may precede the head: *Comedy movies*."""
+_PEOPLE = re.compile(r".+(?:ian|wright|eur|smith|pher|nomer)s?")
 _VERB = re.compile(r"(that|who) ((?!an? |the )[a-z]+(?<!ed))(?= )")
 
 
@@ -158,12 +163,23 @@ def _part(slot: FormSlot, phrases: Mapping[str, str], first: str) -> str:
     if not slot.kind:
         return phrase
     (head, before), (own, rest) = divided(phrases[first]), divided(phrase)
+    if slot.kind == ":noun":
+        return phrase if not rest and are_people(phrase) else ""
+    if not before and are_people(head):
+        head = PEOPLE
     if own != head or not fits(slot, rest, before):
         return ""
+    if slot.kind == ":group":
+        return f"{group_of(phrase)} {own}"
     if slot.is_whole:
         return phrase
-    if slot.kind == "short":
-        return _shortened(before, rest)
+    if slot.kind == "in":
+        return rest.removeprefix(_IN)
+    if slot.kind in ("short", "joint"):
+        is_unclear = slot.kind == "joint" and before.startswith(
+            "in "
+        )  # in the War genre and the Comedy genre: in both?
+        return "" if is_unclear else _shortened(before, rest)
     return denied(rest) if slot.kind.startswith("not") else rest
 
 
@@ -181,10 +197,30 @@ def _shortened(before: str, rest: str) -> str:
     shared = next((at for at in range(shared) if _NAME.match(words[at])), shared)  # not: and Turkic States
     while shared and words[shared - 1] == "the":
         shared -= 1
-    if words[:2] == others[:2] == _WERE:  # people who were novelists or poets
-        return " ".join(words[2:])
     short, long = " ".join(words[shared:]), " ".join(others[shared:])
     return short if shared and _NAME.match(short) and _NAME.match(long) else ""
+
+
+def are_people(phrase: str) -> bool:
+    """Return whether a noun phrase in the plural says what people do: *film directors*, *mathematicians*."""
+    return may_be_person(singular(phrase)) or bool(_PEOPLE.fullmatch(phrase.rpartition(" ")[2]))
+
+
+def group_of(phrase: str) -> str:
+    """Return the name of the genre that a phrase ends with, or ""."""
+    group = _GROUP.fullmatch(divided(phrase)[1])
+    return group[1] if group else ""
+
+
+def grouped(words: str) -> list[str]:
+    """Invert the wording of a group before its head: return each phrase that *Comedy movies* can stand for."""
+    parts = words.split(" ")
+    return [f"{' '.join(parts[at:])} in the {' '.join(parts[:at])} genre" for at in range(1, len(parts))]
+
+
+def in_group(words: str) -> str:
+    """Return the rest that is written without its preposition in *in both the War genre and the Comedy genre*."""
+    return _IN + words
 
 
 def lengthened(before: str, short: str) -> list[str]:
@@ -201,12 +237,15 @@ def fits(slot: FormSlot, rest: str, before: str = "") -> bool:
     kinds = {
         "be": is_mod and not _NOT_AFTER_BE.match(rest),
         "bare": is_mod and not has_with,
-        "other": is_mod and not has_with and rest.partition(" ")[0] != before.partition(" ")[0],
+        "other": is_mod and not has_with and not is_date and rest.partition(" ")[0] != before.partition(" ")[0],
         "thing": is_mod and not has_with and not is_date,
         "with": has_with,
         "date": is_date,
+        "in": bool(_GROUP.fullmatch(rest)),
+        "group": bool(_GROUP.fullmatch(rest)),
+        "noun": not rest,
         "which": kind_of(rest) == "clause" and not rest.startswith("whose "),
     }
     if wanted in kinds:
         return kinds[wanted]
-    return wanted in ("", "rest", "short", kind_of(rest))
+    return wanted in ("", "rest", "short", "joint", kind_of(rest))

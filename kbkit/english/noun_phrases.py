@@ -7,15 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from kbkit.english.words import is_person, listed, plural, with_article
+from kbkit.english.words import is_person, listed, plural, with_article, with_name
 
 if TYPE_CHECKING:
     import numpy as np
 
-_SLOT = re.compile("<([^<>]+)>")
+_SLOT = re.compile(r"<([^<>]+)>(?: \w+)?")
 _ROLE = re.compile(r"\b(work(?:ed)?) as ['\"]([a-z][^'\"]*)['\"]")
 _JOB = re.compile(r"(?:work(?:s|ed) as|did not work as) an? ([a-z][^'\"]*)")
 _WITH_JOB = re.compile(r"\b(a person|any person|people) who work(?:s|ed)? as an? ([a-z][^'\",]*)$")
+_VERB = re.compile(r"(?!was |.* (?:or|by)\b)[a-z]+(?: [a-z]+){0,4}")
+"""Verb phrases that can be said twice in a sentence."""
 _NEAR = "in "
 _AS_NOUN = re.compile(r"(?:is|are each|are) the (?!basis|home|subject|work)(\w+) (of .+)")
 _ONE_OF_A_KIND = re.compile(r"of an? ")
@@ -103,7 +105,7 @@ class NounPhrase:
         """Return the phrase with names in place of ``<slot>``."""
 
         def fill(text: str) -> str:
-            return in_role(_SLOT.sub(lambda match: names.get(match[1], match[0]), text))
+            return in_role(_SLOT.sub(lambda match: with_name(match[0], f"<{match[1]}>", names.get(match[1], "")), text))
 
         def filled(clause: Clause) -> Clause:
             others = tuple(map(filled, clause.others))
@@ -115,7 +117,7 @@ class NounPhrase:
         return replace(self, clauses=tuple(map(filled, self.clauses))).with_jobs()
 
     def with_jobs(self) -> NounPhrase:
-        """Return *novelists who were also poets* for *people who worked as a novelist and worked as a poet*."""
+        """Return *novelists who are also poets* for *people who worked as a novelist and worked as a poet*."""
         clauses = [_of_job(clause, self.is_job) for clause in self.clauses]
         first = next((at for at, clause in enumerate(self.clauses) if _JOB.fullmatch(clause.singular)), -1)
         job = _JOB.fullmatch(self.clauses[first].singular) if first >= 0 else None
@@ -136,14 +138,26 @@ class NounPhrase:
 
         return replace(self, clauses=tuple(map(said, self.clauses)))
 
-    def sharing(self, noun: str, name: str) -> NounPhrase:
-        """Return the phrase with *one of the same people as X* for *the same person as X*: there are several."""
-        one, several = f"the same {noun} as {name}", f"one of the same {plural(noun)} as {name}"
+    def sharing(self, noun: str, name: str, role: str = "") -> NounPhrase:
+        """Return the phrase with *a country that X lies in* for *the same country as X*: there are several.
+
+        ``role`` is what the shared thing is of X (*actor*): *shares an actor with X*.
+        """
+        one = f"the same {noun} as {name}"
+        shared = f"{with_article(role)} with {name}"
 
         def replaced(clause: Clause) -> Clause:
-            texts = [text.replace(one, several) for text in (clause.singular, clause.plural, clause.reduced)]
+            texts = (clause.singular, clause.plural, clause.reduced)
+            if role and one in clause.singular:
+                return Clause(f"shares {shared}", f"share {shared}", f"sharing {shared}" if clause.reduced else "")
+            verb = clause.singular.partition(one)[0].strip()
+            is_short = clause.is_subject and bool(_VERB.fullmatch(verb)) and f"{verb} {one}" == clause.singular
+            several = (
+                f"{with_article(noun)} that {name} {verb}" if is_short else f"one of the same {plural(noun)} as {name}"
+            )
+            one_of, many, short = (text.replace(one, several) for text in texts)
             others = tuple(map(replaced, clause.others))
-            return replace(clause, singular=texts[0], plural=texts[1], reduced=texts[2], others=others)
+            return replace(clause, singular=one_of, plural=many, reduced=short, others=others)
 
         return replace(self, clauses=tuple(map(replaced, self.clauses)))
 
@@ -195,12 +209,15 @@ def _job(match: re.Match[str]) -> str:
 
 
 def _of_job(clause: Clause, is_also: bool) -> Clause:
-    """Return *were physicists* for *worked as a physicist*; with ``is_also`` after another job."""
+    """Return *are physicists*, which suits the living and the dead, for *worked as a physicist*.
+
+    ``is_also``: after another job.
+    """
     job = _JOB.fullmatch(clause.singular)
     if job is None:
         return clause
     word = "not " if job[0].startswith("did not") else "also " * is_also
-    return Clause(f"was {word}{with_article(job[1])}", f"were {word}{plural(job[1])}")
+    return Clause(f"is {word}{with_article(job[1])}", f"are {word}{plural(job[1])}")
 
 
 def given(text: str, *, is_other: bool) -> NounPhrase:

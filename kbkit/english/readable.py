@@ -10,7 +10,7 @@ from functools import lru_cache
 from kbkit.english.categories import NAME
 from kbkit.english.question_words import FUNCTION_WORDS
 from kbkit.english.verbs import has_bare_object, verb_phrase
-from kbkit.english.words import PREPOSITIONS, is_plural, plural, spoken
+from kbkit.english.words import PREPOSITIONS, is_common, is_plural, plural, spoken
 
 _MACHINE_ID = re.compile(
     r"/?[a-z]/[0-9a-z_]+|[A-Za-z]{1,8}[_:]\d+|[A-Za-z]{1,8}-?\d{3,}|\d{5,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
@@ -47,11 +47,31 @@ _NO_VALUES = frozenset(("not applicable", "not available", "not rated", "unrated
 _SINGULAR_VERB = re.compile(r"\b(?:that|who) (?:is|was|has|does|goes)\b")
 _VERB = re.compile(rf"\bthat ([a-z]+) ({'|'.join(sorted(PREPOSITIONS))})\b")
 _HEADLESS = FUNCTION_WORDS | {"about", "although", "because", "under", "without"}
+_PRONOUNS = frozenset(("he", "her", "him", "his", "it", "its", "me", "she", "them", "they", "us", "we"))
+_WORDS = (
+    PREPOSITIONS
+    | FUNCTION_WORDS
+    | frozenset(
+        """
+    allele allelic anime app biomass blog bluetooth broadband capita cryptocurrency ebook ecosystem email epigenetic
+    esports exoplanet gameplay genome genomic homepage internet laptop manga metabolite metadata microbiome
+    monoisotopic nanoparticle offline oncogene online paywall peptide per phenotypic playlist playtime podcast
+    polarizability proteome runtime screenplay skincare smartphone startup subfamily subgenre subspecies taxon
+    taxonomic timeline timezone touchdown transcriptome vegan videogame webcam webpage website wifi wildlife
+    """.split()  # noqa: SIM905
+    )
+)
+"""Words that the dictionary lacks."""
+_DERIVED = re.compile(r"[a-z]{4,}(?:[iu]al|ical|ic|ous|ive|able|ible|ness|ity|ology|metry)")
+"""Words by their ending."""
+_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)?")
+_SHORT = 3
 MACHINE_ID = "a machine id"
 SYMBOLS = "a slash, underscore or another symbol"
 PLACEHOLDER = "a placeholder for a missing value"
 STOP_WORDS = "stop words only"
 NUMBER = "a number only"
+UNKNOWN_WORD = "an abbreviation or an unknown word"
 REPEATED = "a repeated word"
 AGREEMENT = "a verb that does not agree"
 NO_HEAD = "no head noun"
@@ -72,6 +92,32 @@ def label_problem(label: str) -> str:
     if not any(letter.isalpha() for letter in words):
         return NUMBER
     return SYMBOLS if _LABEL_SYMBOLS.search(words) else ""
+
+
+def attribute_problem(label: str) -> str:
+    """Return why the label or the words of an attribute cannot be worded, or "": :func:`label_problem`, or a word such
+    as *vdw*, *c6* or *it* in *size it*.
+
+    Words with a capital, and those that stand alone, are taken for words of the field.
+    """
+    words = spoken(label).split(" ")
+    is_odd = any(map(_is_abbreviation, words)) or (len(words) > 1 and not all(map(_is_known, words)))
+    return label_problem(label) or (UNKNOWN_WORD if is_odd or words[-1] in _PRONOUNS else "")
+
+
+def _is_known(word: str) -> bool:
+    parts = re.split("[-/&'’,]", word)
+    return all(
+        not part.islower() or part in _WORDS or is_common(part) or _ORDINAL.fullmatch(part) or _DERIVED.fullmatch(part)
+        for part in parts
+    )
+
+
+def _is_abbreviation(word: str) -> bool:
+    """Return whether a word is not English in lower case: with digits (*c6*), or short and unknown (*vdw*)."""
+    has_digits = word.islower() and any(map(str.isdigit, word)) and not _ORDINAL.fullmatch(word)
+    is_short = len(word) <= _SHORT or not re.search("[aeiouy]", word)
+    return has_digits or (word.isascii() and word.isalpha() and is_short and not _is_known(word))
 
 
 def relation_problem(label: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from kbkit.english.attributes import words_of_name
+from kbkit.english.categories import GROUPS
 from kbkit.english.frames import frame_file
 from kbkit.english.noun_phrases import Clause
 from kbkit.english.readable import relation_problem
@@ -16,6 +17,7 @@ from kbkit.english.verbs import GRADES, VerbPhrase, has_bare_object, of_noun, ve
 from kbkit.english.words import PREPOSITIONS, plural, spoken, with_article
 from kbkit.schema import Relation, Schema
 
+ACTOR = "actor"
 REMEDY = 'Give them phrases in the recipe, such as phrases = { head = "cites", tail = "is cited by" }'
 """What to do about relations that cannot be worded."""
 _LISTED = 5
@@ -50,7 +52,14 @@ class Link:
     def given(self) -> str:
         """The phrase of the recipe, or that of a common label that is a noun, or ""."""
         own = self.relation.phrase(self.subject, of_head=self.of_head)
-        return own or known_phrase(self.relation.label or self.relation.name, of_head=self.of_head)
+        known = known_phrase(self.relation.label or self.relation.name, of_head=self.of_head)
+        return own or known or self._of_group()
+
+    def _of_group(self) -> str:
+        """Return *is in the {} series* for a label that is the noun of a type of groups, or ""."""
+        noun = spoken(self.relation.label or self.relation.name).casefold()
+        is_group = noun in GROUPS and self.other is not None and noun == type_noun(self.other).casefold()
+        return f"is in the {{}} {noun}" if is_group and self.of_head else ""
 
     @property
     def problem(self) -> str:
@@ -177,6 +186,8 @@ def _worded_otherwise(verb: VerbPhrase, thing: str) -> tuple[Clause, ...]:
 
 
 def _with(verb: str, thing: str) -> str:
+    if thing.startswith("the same continent"):  # in Europe, but on the same continent
+        verb = re.sub(r"\bin$", "on", verb)
     return verb.replace("{}", thing) if "{}" in verb else f"{verb} {thing}"
 
 
@@ -187,6 +198,12 @@ def known_phrase(label: str, *, of_head: bool) -> str:
     has, _, noun = words.partition(" ")
     is_grade = of_head and has == "has" and noun.rpartition(" ")[2] in GRADES
     return given or (f"has the {words_of_name(noun).noun}" if is_grade else "")
+
+
+def role_of(phrase: str) -> str:
+    """Return what the object of a verb phrase is of its subject: *actor* for *stars*; "" if unknown."""
+    roles: Mapping[str, str] = frame_file("relations")["roles"]
+    return roles.get(phrase, "")
 
 
 def unworded(schema: Schema) -> dict[str, str]:

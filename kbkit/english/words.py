@@ -76,6 +76,16 @@ def quoted(text: str) -> str:
     return f'"{text}"' if "'" in text else f"'{text}'"
 
 
+def with_name(text: str, slot: str, name: str) -> str:
+    """Return a text with a name for its slot, without a noun that ends the name already: *the Carbon group*."""
+    if not name:
+        return text
+    last = name.rpartition(" ")[2]
+    if " " in name and last.islower():
+        text = re.sub(rf"{re.escape(slot)} {re.escape(last)}\b", slot, text)
+    return text.replace(slot, name)
+
+
 def listed(parts: Sequence[str]) -> str:
     """Return *a*, *a and b*, or *a, b, and c*."""
     return " and ".join(parts) if len(parts) < 3 else f"{', '.join(parts[:-1])}, and {parts[-1]}"

@@ -27,6 +27,7 @@ from kbkit.benchmarks.requirements import (
 )
 from kbkit.benchmarks.requirements.relational import Grounding
 from kbkit.benchmarks.requirements.textual import Requirement
+from kbkit.english.noun_phrases import Clause, NounPhrase
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Role
@@ -88,6 +89,11 @@ def test_templates_with_many_groundings_make_up_for_others(world: KnowledgeBase,
         ),
         ("The agency gathers statistics and searched for clues.", {"statistics": "statistics"}),
         ("The Andean peaks of French legend, and the Danes. Alps.", {"Danes": "the Danes"}),
+        # No thing of its own: part of a longer noun, of a fixed phrase, or a pronoun.
+        ("He carries a heroin stuffed doll.", {}),
+        ("It is an immense rock and ice face.", {}),
+        ("On a lark, loan sharks stop at nothing.", {}),
+        ("They run the workforce themselves.", {}),
         ("Der Fluss, Berg und Tal.", {}),
         ("It is known, and was, 1975.", {}),
         ("of the in", {}),
@@ -107,11 +113,11 @@ def test_telling_phrases(world: KnowledgeBase, sentence: str, found: dict[str, s
 
 
 def test_items_of_a_list_are_quoted(world: KnowledgeBase) -> None:
-    matcher, text = Matcher(world), "avatar, blue people, moon"
+    matcher, text = Matcher(world), "avatar, blue people, moon, u.s. soldier, It has never been shown anywhere else"
     document = Document(0, "movie", "k", "Some Name", (TextPassage("keywords", text),))
     mentions = phrases.Mentions(matcher, [document])
     telling = phrases.telling_phrases(document, Role("r"), mentions, matcher, frozenset(), [], frozenset())
-    assert {phrase.said for phrase in telling} == {"'avatar'", "'blue people'", "'moon'"}
+    assert {phrase.said for phrase in telling} == {"'avatar'", "'blue people'", "'moon'", "'u.s. soldier'"}
 
 
 @pytest.mark.parametrize(
@@ -218,9 +224,52 @@ def test_conditions_are_checked_by_the_type_of_each_candidate(tmp_path: Path) ->
             assert {kb.node(n).key for n, has in zip(order, mask.tolist(), strict=True) if has} == {"b", "c"}
 
 
+def test_flags_are_worded_as_what_holds(tmp_path: Path) -> None:
+    (tmp_path / "nodes.csv").write_text(
+        "key,type,name,is_toxic,has_c6_gb,is_safe\na,plant,A,1,0,2\nb,plant,B,0,1,1\nc,plant,C,1,1,0\n"
+    )
+    (tmp_path / "edges.csv").write_text("head,relation,tail\na,likes,b\n")
+    with kbkit.ingest("table", tmp_path, out=tmp_path / "g.kb") as kb:
+        known = conditions.Conditions(kb, "plant")
+        nodes = kb.answers("plant").ids.tolist()
+        for row, said in ((0, "are toxic"), (1, "are not toxic")):
+            [(condition, mask)] = known.options(known.values(nodes), row, 1)
+            [words] = condition.wordings
+            assert words.several == said
+            assert sorted(np.array(nodes)[mask]) == kb.answers(f"plant{{{condition.test}}}").ids.tolist()
+
+
+@pytest.mark.parametrize(
+    ("verb", "noun", "role", "said"),
+    [
+        ("star", "person", "actor", "share an actor with X"),
+        ("lie in", "country", "", "lie in a country that X lies in"),
+        ("were written by", "person", "", "were written by one of the same people as X"),
+    ],
+)
+def test_what_several_share_is_worded(verb: str, noun: str, role: str, said: str) -> None:
+    one = {"star": "stars", "lie in": "lies in", "were written by": "was written by"}[verb]
+    clause = Clause(f"{one} the same {noun} as X", f"{verb} the same {noun} as X")
+    [shared] = NounPhrase("thing", (clause,)).sharing(noun, "X", role).clauses
+    assert shared.plural == said
+
+
+def test_only_things_that_one_chooses_are_recommended() -> None:
+    rng = np.random.default_rng(0)
+
+    def queries(noun: str) -> str:
+        phrase = NounPhrase(noun, (Clause("is in Peru", "are in Peru"),))
+        required = sentences.Requirements()
+        return " ".join(sentences.sentences(phrase, required, "", 3, rng)[1] for _ in range(300))
+
+    assert "Recommend" in queries("movie")
+    assert not re.search("Recommend|Suggest|Wanted|How about", queries("river"))
+
+
 def test_sentences_have_their_parts_in_every_frame() -> None:
     known = sentences.frames()
-    groups = [known.things, known.predicate, known.thing, known.predicate_one, known.relations]
+    groups = [known.choice + known.things, known.choice_predicate + known.predicate, known.thing]
+    groups += [known.predicate_one, known.relations]
     groups += [tuple(role[name]) for role in known.roles.values() for name in role]
     assert sum(map(len, groups[:5])) >= 40
     for frame in (frame for group in groups for frame in group):

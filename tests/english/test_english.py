@@ -220,8 +220,8 @@ def test_a_relation_takes_its_phrases_from_the_recipe(tmp_path: Path) -> None:
     [
         (["worked as <job>"], "physicists"),
         (["worked as <job>", "were born in <place>"], "physicists who were born in Ulm"),
-        (["worked as <job>", "worked as <other>"], "physicists who were also poets"),
-        (["were born in <place>", "did not work as <job>"], "people who were born in Ulm and were not physicists"),
+        (["worked as <job>", "worked as <other>"], "physicists who are also poets"),
+        (["were born in <place>", "did not work as <job>"], "people who were born in Ulm and are not physicists"),
         (["were married to people who worked as <job>"], "people who were married to physicists"),
     ],
 )

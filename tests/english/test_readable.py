@@ -43,6 +43,27 @@ def test_labels(label: str, problem: str) -> None:
     assert readable.relation_problem(label) == problem
 
 
+@pytest.mark.core
+@pytest.mark.parametrize(
+    ("label", "is_odd"),
+    [
+        ("maximum depth", False),
+        ("GDP per capita", False),
+        ("IMDb rating", False),
+        ("Goldschmidt class", False),
+        ("geochemical class", False),
+        ("date of 1st race", False),
+        ("allele", False),
+        ("vdw radius", True),
+        ("c6 gb", True),
+        ("covalent radius pyykko", True),
+        ("size it", True),
+    ],
+)
+def test_words_of_attributes(label: str, is_odd: bool) -> None:
+    assert readable.attribute_problem(label) == (readable.UNKNOWN_WORD if is_odd else "")
+
+
 @pytest.mark.parametrize(
     ("name", "key", "problem"),
     [

@@ -23,6 +23,8 @@ _STARTS = tuple(_WRONG)
 _NO_PAUSE = frozenset(("it", "there", "[they]", "[them]", "birth", "death"))
 """Words before which a speaker does not pause: without stress, or the end of *date of birth*."""
 _AUXILIARIES = frozenset(("is", "are", "was", "were", "does", "do", "did", "has", "have"))
+_THANKS = 0.5
+"""Probability that an interjection is thanks."""
 _CONNECTIVE = re.compile(r"(?:OK, and|Now,|Next,|Also,|Moving on,|And) ")
 _AFTER_CONNECTIVE = frozenset(("repeated word", "repeated phrase", "abandoned start", "self-correction"))
 """Types that concern the start of a question, which follows the connective."""
@@ -103,8 +105,6 @@ def _apology(words: list[str], rng: random.Random) -> list[str]:
 
 
 def _interjection(words: list[str], rng: random.Random) -> list[str]:
-    if rng.random() < 0.5:
-        return [rng.choice(pool("conversations", "thanks")), *words]
     return [
         rng.choice(pool("conversations", "interjections")),
         rng.choice(("um,", "uh,", "er,")),
@@ -127,8 +127,13 @@ TYPES: dict[str, Callable[[list[str], random.Random], list[str]]] = {
 }
 
 
-def disfluent(question: str, kind: str, rng: random.Random) -> str:
-    """Return a question with a disfluency of a type (see ``TYPES``)."""
+def disfluent(question: str, kind: str, rng: random.Random, *, is_later: bool = False) -> str:
+    """Return a question with a disfluency of a type (see ``TYPES``); with ``is_later`` it may begin with thanks.
+
+    ``is_later``: the question is never the first one of a conversation.
+    """
+    if is_later and kind == "interjection" and rng.random() < _THANKS:
+        return f"{rng.choice(pool('conversations', 'thanks'))} {question}"
     match = _CONNECTIVE.match(question) if kind in _AFTER_CONNECTIVE else None
     connective = match[0] if match else ""
     words = _TOKEN.findall(question[len(connective) :])

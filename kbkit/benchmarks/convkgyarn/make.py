@@ -26,6 +26,7 @@ from kbkit.benchmarks.convkgyarn.wording import PredicateWording
 from kbkit.benchmarks.left_out import LeftOutWords, left_out_words
 from kbkit.benchmarks.pipeline import Output, Pipeline, Progress, dropped, generation, models, origin
 from kbkit.benchmarks.predicates import unfit_type
+from kbkit.english.types import type_noun
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.llm.calls import Calls
@@ -220,7 +221,8 @@ class _Run:
             return [row for one, w in asked if w is not None for row in self._templates(one, w)]
 
         rows = pipeline.rows(TEMPLATES, write)
-        rules.check_rules(pipeline.table(TEMPLATES).path, rows, related)
+        labels = {(one.predicate.type, one.predicate.predicate): _own_words(one.predicate) for one, _ in asked}
+        rules.check_rules(pipeline.table(TEMPLATES).path, rows, related, labels)
         valid = [row for row in rows if not row.dropped]
         if not valid:
             raise KbError(
@@ -283,6 +285,11 @@ class _Run:
             "invalid": [f"{row.id}: {row.dropped}" for row in rows if row.dropped],
             "dropped": dropped(map(_reason, pipeline.table(SELECTION).read())),
         }
+
+
+def _own_words(predicate: Predicate) -> str:
+    """Return the words that a grammar's template may have of a predicate: its label, its target and its unit."""
+    return " ".join((predicate.label, type_noun(predicate.target), predicate.unit))
 
 
 def _reason(row: Selection) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from kbkit.benchmarks.convkgyarn.templates import FORMS, VARIANTS, ConvTemplate, placeholder
@@ -22,14 +22,14 @@ _PERSONAL = re.compile(r"(?i)\b(?:it|its|they|them|their|theirs|he|him|his|she|h
 _HINT = "Correct the line, or delete the file to recompute the stage"
 
 
-def problem(template: ConvTemplate) -> str:
-    """Return what is wrong with a template, or ""."""
-    return _of_placeholders(template) or (
+def problem(template: ConvTemplate, label: str = "") -> str:
+    """Return what is wrong with a template, or ""; ``label`` has the words of its predicate, which refer to nothing."""
+    return _of_placeholders(template, label) or (
         _of_query(template.text) if template.interaction == "text" else _of_question(template)
     )
 
 
-def _of_placeholders(template: ConvTemplate) -> str:
+def _of_placeholders(template: ConvTemplate, label: str) -> str:
     text, slot = template.text, placeholder(template.type)
     if not text.strip() or "\n" in text or re.search(r"[\[\]]", _BRACKETS.sub("", text)):
         return "unbalanced brackets" if text.strip() and "\n" not in text else "the text is empty or has several lines"
@@ -49,8 +49,9 @@ def _of_placeholders(template: ConvTemplate) -> str:
     said = _BRACKETS.sub(lambda m: " " if f"[{m[1]}]" in (slot, "[object]", "[qualifier]") else m[1], text)
     if points:
         return "" if _DEICTIC.search(said) else "no deictic word such as it, this or they"
-    match = None if template.related else _PERSONAL.search(said)
-    return f"{match[0]!r} refers to the history, which this form does not need" if match else ""
+    own = {word.casefold() for word in re.findall(r"\w+", label)}  # an attribute size_it
+    words = [] if template.related else [word for word in _PERSONAL.findall(said) if word.casefold() not in own]
+    return f"{words[0]!r} refers to the history, which this form does not need" if words else ""
 
 
 def _of_query(text: str) -> str:
@@ -77,13 +78,19 @@ def expected(related: bool) -> list[tuple[bool, str, str, int]]:
     return [(*form, number) for form in forms for number in range(1, VARIANTS + 1)]
 
 
-def check_rules(path: Path, templates: Sequence[ConvTemplate], related: Iterable[str]) -> None:
-    """Check the templates of a table that a person may have edited.
+def check_rules(
+    path: Path,
+    templates: Sequence[ConvTemplate],
+    related: Iterable[str],
+    labels: Mapping[tuple[str, str], str] | None = None,
+) -> None:
+    """Check the templates of a table that a person may have edited; ``labels`` are the words of (type, predicate).
 
     Raises :class:`BadInputError` with file, line and what is wrong: a rule that is broken, or a missing template.
     """
     for template in templates:
-        if not template.dropped and (wrong := problem(template)):
+        label = (labels or {}).get((template.type, template.predicate), "")
+        if not template.dropped and (wrong := problem(template, label)):
             raise BadInputError(f"Invalid template in {path}, line {_line(path, template.id)}: {wrong}", _HINT)
     types = set(related)
     sets: dict[tuple[str, str, str], list[ConvTemplate]] = {}

@@ -121,7 +121,7 @@ class _Maker:
             pointing = _there(_sentence(frame, _for_pronoun(core, deictic), deictic))
             state = self._rng.getrandbits(32)
             for form, text in (("original", original), ("deixis", pointing)):
-                said = disfluencies.disfluent(text, kind, random.Random(state))  # noqa: S311 # the same words in both
+                said = disfluencies.disfluent(text, kind, random.Random(state), is_later=is_related)  # noqa: S311 # the same words in both
                 texts["voice", form].append(text)
                 texts["voice", "disfluencies" if form == "original" else "deixis_disfluencies"].append(said)
         return texts

@@ -11,7 +11,7 @@ from kbkit.benchmarks.convkgyarn.predicates import Predicate, Qualifier
 from kbkit.benchmarks.convkgyarn.values import is_mutual
 from kbkit.english.frames import frame_file
 from kbkit.english.questions import Core, base_form, is_past_form
-from kbkit.english.readable import label_problem
+from kbkit.english.readable import attribute_problem
 from kbkit.english.relations import Link
 from kbkit.english.types import THING, type_noun
 from kbkit.english.verbs import VerbPhrase, of_noun, verb_phrase
@@ -52,7 +52,7 @@ def wording(predicate: Predicate, schema: Schema, *, person: bool) -> PredicateW
     if predicate.origin in ("forward", "backward"):
         return _of_relation(predicate, schema, person=person)
     entry = _entry("ask", predicate, person=person)
-    return None if entry is None and label_problem(predicate.label) else _of_noun(predicate, entry, person=person)
+    return None if entry is None and attribute_problem(predicate.label) else _of_noun(predicate, entry, person=person)
 
 
 def problem(predicate: Predicate, schema: Schema) -> str:
@@ -63,7 +63,7 @@ def problem(predicate: Predicate, schema: Schema) -> str:
         )
         reason = link.problem
     else:
-        reason = label_problem(predicate.label)
+        reason = attribute_problem(predicate.label)
     return f"a label that cannot be worded ({reason})" if reason else ""
 
 
@@ -253,6 +253,7 @@ def _answers(predicate: Predicate) -> str:
 
 def _object_question(predicate: Predicate, phrase: str) -> PredicateWording | None:
     """Return the wording of a verb phrase with the entity as its subject: *which sea does the Rhine flow into*."""
+    phrase = _of_group(phrase)
     as_noun = re.fullmatch(r"(?:has \{\} as|has) an? (.+)|has the (.+)", phrase)
     if as_noun and (as_noun[1] or as_noun[2]).rpartition(" ")[2] not in PREPOSITIONS:
         noun = as_noun[1] or as_noun[2]
@@ -283,6 +284,7 @@ def _subject_question(predicate: Predicate, own: str) -> PredicateWording | None
     singular = own or (phrase.singular if phrase else "")
     if not singular or singular.startswith("{} "):
         return None
+    singular = _of_group(singular)
     several = VerbPhrase(singular).plural
 
     def thing(text: str) -> str:
@@ -304,6 +306,11 @@ def _subject_question(predicate: Predicate, own: str) -> PredicateWording | None
     if verb not in ("are", "have", "were", "is", "was", "has") and "{}" not in singular and not is_past_form(verb):
         keys.append(f"{plural(noun)} {_gerund(verb)} {several.partition(' ')[2]} {{S}}".replace("  ", " "))
     return PredicateWording(tuple(cores), tuple(keys), _theme(predicate))
+
+
+def _of_group(phrase: str) -> str:
+    """Return *belongs to* for *is in the {} series*, which a pronoun can follow."""
+    return re.sub(r"^is in the \{\} [a-z]+$", "belongs to", phrase)
 
 
 def _split(one: str, several: str) -> tuple[str, str, str]:

@@ -119,7 +119,7 @@ def _read(batch: _Batch, value: Mapping[str, Any]) -> tuple[list[ConvTemplate], 
         for form in forms:
             for variant, text in enumerate(turn[form], 1):
                 row = _row(one, batch.interaction, form, variant, " ".join(text.split()))
-                if wrong := rules.problem(row):
+                if wrong := rules.problem(row, one.predicate.label):
                     return [], f"turn {number + 1}, {form} {variant}: {wrong}"
                 rows.append(row)
                 if batch.interaction == "text":  # typos are made when the name is known

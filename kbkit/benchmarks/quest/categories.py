@@ -21,6 +21,7 @@ from kbkit.benchmarks.fit_nodes import are_whole, is_optional, is_sparse, left_o
 from kbkit.benchmarks.left_out import REASON, LeftOutWords
 from kbkit.benchmarks.quest.category_files import category_pairs
 from kbkit.benchmarks.quest.families import Family, families, family_of
+from kbkit.english.attributes import is_flag
 from kbkit.english.categories import flag_name, has_marks, of_flag
 from kbkit.english.markers import is_marker
 from kbkit.english.readable import objection
@@ -323,10 +324,10 @@ def _by_values(kb: KnowledgeBase, domain: str, family: Family) -> tuple[list[Cat
     for value, size in _runs(frame, "v"):
         name = " ".join(str(value).split())
         phrase = family.phrase(name)
-        if isinstance(value, bool):
+        if isinstance(value, bool) or is_flag(family.attribute):
             label = family.attribute.label or family.attribute.name
-            phrase = of_flag(domain, label, value=value)
-            name = flag_name(label, value=value)
+            phrase = of_flag(domain, label, value=bool(value))
+            name = flag_name(label, value=bool(value))
         items.append(Category(phrase, family.expression(value), family.id, name, size, family.cues))
         sizes.append(size)
     return items, matrix_of(np.array(sizes, np.int64), frame["id"].to_numpy().astype(np.int32), kb.schema.nodes)

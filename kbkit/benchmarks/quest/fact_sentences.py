@@ -14,8 +14,9 @@ import polars as pl
 from kbkit.benchmarks.quest.categories import CODE, Categories
 from kbkit.benchmarks.quest.families import Family
 from kbkit.english import facts
-from kbkit.english.attributes import attribute_words
+from kbkit.english.attributes import attribute_words, is_flag
 from kbkit.english.names import named
+from kbkit.english.readable import attribute_problem
 from kbkit.english.words import YEARS, with_article
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Attribute, quote
@@ -39,7 +40,11 @@ _SENTENCES = pl.Schema({"id": pl.Int64, "sentence": pl.String})
 
 def _of_attributes(kb: KnowledgeBase, domain: str) -> pl.DataFrame:
     node_type = kb.schema.type(domain)
-    shown = [attribute for attribute in node_type.attributes if attribute.type in _SHOWN]
+    shown = [
+        attribute
+        for attribute in node_type.attributes
+        if attribute.type in _SHOWN and not attribute_problem(attribute_words(attribute).noun)
+    ]
     if not shown:
         return pl.DataFrame(schema=_SENTENCES)
     columns = ", ".join(f"{_as_text(one)} AS {quote(f'c{number}')}" for number, one in enumerate(shown))
@@ -47,9 +52,10 @@ def _of_attributes(kb: KnowledgeBase, domain: str) -> pl.DataFrame:
     parts = []
     for number, attribute in enumerate(shown):
         known = frame.select(pl.col("id").cast(pl.Int64), names=pl.col(f"c{number}")).drop_nulls()
-        if attribute.type == "BOOLEAN":
+        if attribute.type == "BOOLEAN" or (is_flag(attribute) and known["names"].is_in(["0", "1"]).all()):
             yes, no = (pl.lit(facts.of_flag(domain, attribute, value=value)) for value in (True, False))
-            sentence = pl.when(pl.col("names")).then(yes).otherwise(no)
+            holds = pl.col("names") if attribute.type == "BOOLEAN" else pl.col("names") == "1"
+            sentence = pl.when(holds).then(yes).otherwise(no)
         else:
             fact = facts.of_attribute(domain, attribute, years=_are_years(known["names"]))
             sentence = _filled(fact.one, pl.col("names"))

@@ -14,18 +14,18 @@ import numpy as np
 from kbkit.answers import syntax
 from kbkit.answers.parse import parse
 from kbkit.answers.syntax import Condition, Edge, Filter, Nodes, Slot, Step
-from kbkit.benchmarks.fit_nodes import are_lists
+from kbkit.benchmarks.fit_nodes import are_codes, are_lists
 from kbkit.benchmarks.predicates import CONSTANT, unfit_attribute, unfit_relation
 from kbkit.benchmarks.quest.grammar import parsed
 from kbkit.directory.files import parse_toml
 from kbkit.english import categories, facts
-from kbkit.english.attributes import attribute_words
+from kbkit.english.attributes import attribute_words, is_flag
 from kbkit.english.facts import FactFrames
 from kbkit.english.names import named
-from kbkit.english.readable import label_problem
+from kbkit.english.readable import attribute_problem
 from kbkit.english.relations import Link, unworded
 from kbkit.english.types import are_people, type_noun, type_plural
-from kbkit.english.words import YEARS, plural
+from kbkit.english.words import YEARS, plural, with_name
 from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Attribute, Relation, quote
@@ -79,8 +79,8 @@ class Family:
                 return plural(noun)
         shown = named(name, self.other, self.article) if self.other else name
         if name.islower() and self.pattern.endswith(_WORKED_AS):
-            return f"{self.pattern.removesuffix(_WORKED_AS)}were {plural(name)}"
-        return self.pattern.replace(categories.NAME, shown)
+            return plural(name)  # timeless: some are alive
+        return with_name(self.pattern, categories.NAME, shown)
 
     @property
     def cues(self) -> str:
@@ -256,15 +256,17 @@ def _downwards(kb: KnowledgeBase, relation: Relation, node_type: str) -> Edge | 
 def _attributes(kb: KnowledgeBase, domain: str) -> Iterator[Family]:
     node_type = kb.schema.type(domain)
     usable = [a for a in node_type.attributes if a.type.removesuffix("[]") in (_STRING, "BOOLEAN", *_NUMBER)]
-    usable = [a for a in usable if not unfit_attribute(a) and not label_problem(attribute_words(a).noun)]
+    usable = [a for a in usable if not unfit_attribute(a) and not attribute_problem(attribute_words(a).noun)]
     if not usable:
         return
     counts = " UNION ALL ".join(_counts_sql(node_type.table, position, a) for position, a in enumerate(usable))
     for position, distinct, count, low, high, top in kb.tables.lookup(f"{counts} ORDER BY position").iter_rows():
         years = low is not None and low >= YEARS[0] and high <= YEARS[1]
         is_constant = usable[position].type == _STRING and top is not None and top >= CONSTANT * count
-        is_list = usable[position].type == _STRING and distinct <= _MAX_VALUES and are_lists(
-            _values(kb, node_type.table, usable[position]))  # fmt: skip
+        values = _values(kb, node_type.table, usable[position]) if distinct <= _MAX_VALUES else []
+        is_list = usable[position].type == _STRING and (are_lists(values) or are_codes(values))
+        if is_flag(usable[position]) and usable[position].type != "BOOLEAN" and (low, high) != (0, 1):
+            continue
         if _groups(usable[position], distinct, count, years=years) and not (is_constant or is_list):
             yield _attribute(domain, usable[position], years=years)
 
@@ -296,5 +298,7 @@ def _groups(attribute: Attribute, distinct: int, count: int, *, years: bool) -> 
 def _attribute(domain: str, attribute: Attribute, *, years: bool) -> Family:
     several = attribute.type.endswith("[]")
     tree = Filter(Nodes(domain), (Condition(attribute.name, "=", (Slot("value"),)),))
+    if is_flag(attribute):
+        return Family(str(tree), "", attribute, fact=facts.of_flags(domain, attribute))
     pattern = categories.of_attribute(domain, attribute.label or attribute.name, year=years, several=several)
     return Family(str(tree), pattern, attribute, fact=facts.of_attribute(domain, attribute, years=years))

@@ -11,7 +11,19 @@ from typing import TYPE_CHECKING
 from kbkit.benchmarks.pipeline import Row, Stage
 from kbkit.benchmarks.quest.draft import DraftQuery
 from kbkit.benchmarks.quest.grammar import Shape, grammar
-from kbkit.english.modifiers import FormSlot, WordedForm, affirmed, divided, fits, lengthened
+from kbkit.english.modifiers import (
+    PEOPLE,
+    FormSlot,
+    WordedForm,
+    affirmed,
+    are_people,
+    divided,
+    fits,
+    group_of,
+    grouped,
+    in_group,
+    lengthened,
+)
 from kbkit.english.words import is_person
 
 if TYPE_CHECKING:
@@ -54,7 +66,13 @@ def by_grammar(shape: Shape, phrases: Sequence[str], parser: Parser, rng: random
 def _sentence(lead: str, words: str, form: WordedForm) -> str:
     """Return a query with its lead, a capital and the mark of a question."""
     asks = lead in grammar().questions
-    is_long = form.heads > 1 or "," in form.text or "those" in form.text or is_person(words.partition(" ")[0])
+    is_long = (
+        form.heads > 1
+        or ":noun" in form.text
+        or "," in form.text
+        or "those" in form.text
+        or is_person(words.partition(" ")[0])
+    )
     if not words or not form.text.startswith("{") or (asks and is_long):
         lead, asks = "", False
     text = f"{lead} {words}" if lead else words
@@ -96,7 +114,8 @@ class Parser:
         """Return the first characters that a query over these phrases can have."""
         if id(known) not in self._first:
             forms = {form.text[0] for shape in grammar().shapes for form in shape.readable if form.text[0] != "{"}
-            self._first[id(known)] = frozenset(forms | {phrase[:1] for phrase in known})
+            groups = {group_of(phrase)[:1] for phrase in known}
+            self._first[id(known)] = frozenset(forms | groups | {phrase[:1] for phrase in known})
         return self._first[id(known)]
 
     def parse(self, query: str) -> str | None:
@@ -179,10 +198,17 @@ def _ends(form: WordedForm, position: int, text: str) -> Iterator[int]:
 
 def _phrases(slot: FormSlot, words: str, phrases: Mapping[str, str]) -> list[str]:
     """Return the complete phrases that the words of a slot can stand for."""
+    if slot.kind == ":group":
+        return grouped(words)
+    if slot.kind == ":noun":
+        return [words] if are_people(words) and not divided(words)[1] else []
     if slot.is_whole:
         return [words] if not slot.kind or fits(slot, divided(words)[1]) else []
     head, before = divided(next(iter(phrases.values())))
-    if slot.kind == "short":
+    head = PEOPLE if not before and are_people(head) else head
+    if slot.kind in ("short", "joint"):
         return [f"{head} {rest}" for rest in lengthened(before, words)] if words else []
+    if slot.kind == "in":
+        words = in_group(words)
     rest = affirmed(words) if slot.kind.startswith("not") else words
     return [f"{head} {rest}"] if rest and fits(slot, rest, before) else []

@@ -17,7 +17,7 @@ from kbkit.answers.sample_sets import Constraints, SampleRequest
 from kbkit.benchmarks.fit_nodes import MISSING
 from kbkit.benchmarks.quest.categories import Categories
 from kbkit.benchmarks.quest.grammar import Shape
-from kbkit.english.modifiers import divided
+from kbkit.english.modifiers import are_people, divided
 from kbkit.english.stems import shares_stem
 
 _CANDIDATES = 5_000
@@ -215,8 +215,8 @@ def _are_sparse(categories: Categories) -> NDArray[np.bool_]:
 
 
 def _are_bare(categories: Categories) -> NDArray[np.bool_]:
-    """Return which categories are nouns without a clause, such as *bays*."""
-    return np.array([not divided(item.phrase)[1] for item in categories.items], bool)
+    """Return which categories are nouns without a clause, such as *bays*, but not *chemists*."""
+    return np.array([not divided(item.phrase)[1] and not are_people(item.phrase) for item in categories.items], bool)
 
 
 def _of_one_family(categories: Categories, rows: NDArray[np.int32], count: int) -> NDArray[np.int32]:

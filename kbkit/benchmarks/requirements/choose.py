@@ -68,6 +68,7 @@ class _Option:
             )
         words = requirement.wordings[int(rng.integers(len(requirement.wordings)))]
         forms = {"one": words.one, "whose": words.whose, "modifier": words.modifier, "noun": words.noun}
+        forms |= {"before": words.before} if words.before else {}
         return TextProperty(words.several, requirement.attribute, 0, 0, "", requirement.test, forms)
 
 

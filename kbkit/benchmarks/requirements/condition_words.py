@@ -34,7 +34,7 @@ class ConditionWords(NamedTuple):
     """A condition in words, as a predicate of one and of several things (``has a height of at least 5,000 m``).
 
     ``whose`` or ``modifier`` follow a noun (``color is 'red'``; ``with a height of at least 5,000 m``).
-    ``noun`` is what things that meet the condition are called: *strait*.
+    ``noun`` is what things that meet the condition are called: *strait*. ``before`` precedes the noun: *radioactive*.
     """
 
     one: str
@@ -42,6 +42,7 @@ class ConditionWords(NamedTuple):
     whose: str = ""
     modifier: str = ""
     noun: str = ""
+    before: str = ""
 
 
 @dataclass(frozen=True)
@@ -117,6 +118,8 @@ def _years(attribute: Attribute, low: float, high: float) -> tuple[ConditionWord
             for span in spans
         ]
         return tuple(ConditionWords(f"was {when}", f"were {when}", modifier=when) for when in during)
+    if noun.endswith(" year"):
+        spans = [span for span in spans if not span.startswith("the years")]
     if noun == "year":
         return tuple(ConditionWords(f"dates from {s}", f"date from {s}", modifier=f"from {s}") for s in spans)
     return tuple(_having(english.with_article(f"{noun} of {span}")) for span in spans)
@@ -139,6 +142,18 @@ def equal(attribute: Attribute, value: str) -> WordedCondition:
         return WordedCondition(attribute.name, test, (words,))
     words = ConditionWords(f"has {text} as its {noun}", f"have {text} as their {noun}", whose=f"{noun} is {text}")
     return WordedCondition(attribute.name, test, (words,))
+
+
+def flag(attribute: Attribute, value: bool | int) -> WordedCondition:  # the value is what it is about
+    """Return the condition that an attribute such as *is_radioactive* has a value, in words that follow a noun."""
+    first, _, rest = attribute_words(attribute).noun.partition(" ")
+    test = str(syntax.Condition(attribute.name, "=", (value,)))
+    words = english.VerbPhrase(f"{first} {rest}")
+    one, several = words.singular, words.plural
+    if not value:
+        one, several = words.negated(is_plural=False), words.negated(is_plural=True)
+    is_adjective = bool(value) and first == "is" and set(english.lemmas_of(rest)) == {"ADJ"}
+    return WordedCondition(attribute.name, test, (ConditionWords(one, several, before=rest if is_adjective else ""),))
 
 
 def _number(value: float) -> str:

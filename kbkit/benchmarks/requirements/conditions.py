@@ -11,11 +11,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from kbkit import english
-from kbkit.benchmarks.fit_nodes import are_lists
+from kbkit.benchmarks.fit_nodes import are_codes, are_lists
 from kbkit.benchmarks.predicates import CONSTANT, unfit_attribute
-from kbkit.benchmarks.requirements.condition_words import WordedCondition, between, equal
-from kbkit.english.attributes import attribute_words
-from kbkit.english.readable import label_problem
+from kbkit.benchmarks.requirements.condition_words import WordedCondition, between, equal, flag
+from kbkit.english.attributes import attribute_words, is_flag
+from kbkit.english.readable import attribute_problem
 from kbkit.english.types import type_noun
 from kbkit.english.words import YEARS
 from kbkit.kb import KnowledgeBase
@@ -41,11 +41,14 @@ class Conditions:
         self._tables = kb.tables
         self._numeric: list[Attribute] = []
         self._texts: list[Attribute] = []
+        self._flags: list[Attribute] = []
         for attribute in kb.schema.type(node_type).attributes:
             words = attribute_words(attribute).noun
-            if _NOT_COMPARED.fullmatch(words) or label_problem(words) or unfit_attribute(attribute):
+            if _NOT_COMPARED.fullmatch(words) or attribute_problem(words) or unfit_attribute(attribute):
                 continue
-            if _NUMERIC.fullmatch(attribute.type):
+            if is_flag(attribute):
+                self._flags += [attribute] * self._is_of_two(attribute)
+            elif _NUMERIC.fullmatch(attribute.type):
                 self._numeric.append(attribute)
             elif attribute.type == "VARCHAR" and self._is_category(attribute):
                 self._texts.append(attribute)
@@ -56,16 +59,22 @@ class Conditions:
         values, longest, top = self._tables.rows(f"SELECT count(*), max(length(v)), max(n) / sum(n) FROM ({counts})")[0]
         if not (1 < values <= _MAX_VALUES and longest <= _MAX_LENGTH and top < CONSTANT):
             return False
-        return not are_lists([value for value, _ in self._tables.rows(counts)])
+        known = [value for value, _ in self._tables.rows(counts)]
+        return not are_lists(known) and not are_codes(known)
+
+    def _is_of_two(self, attribute: Attribute) -> bool:
+        """Return whether the values are true and false, or 1 and 0."""
+        sql = f"SELECT DISTINCT {quote(attribute.name)} FROM {quote(self._table)} ORDER BY 1"
+        return [value for (value,) in self._tables.rows(sql) if value is not None] == [0, 1]
 
     @property
     def is_empty(self) -> bool:
         """Whether the type has no such attribute."""
-        return not self._numeric and not self._texts
+        return not (self._numeric or self._texts or self._flags)
 
     def values(self, nodes: Sequence[int]) -> pl.DataFrame:
         """Return the attributes of nodes, in their order."""
-        columns = ", ".join(f"t.{quote(a.name)}" for a in [*self._numeric, *self._texts])
+        columns = ", ".join(f"t.{quote(a.name)}" for a in [*self._numeric, *self._texts, *self._flags])
         wanted = pl.DataFrame({"id": pl.Series(list(nodes), dtype=pl.Int32)}).with_row_index("position")
         sql = f"SELECT {columns} FROM kbkit_wanted w LEFT JOIN {quote(self._table)} t USING (id) ORDER BY w.position"
         return self._tables.lookup(sql, frames={"kbkit_wanted": wanted})
@@ -91,6 +100,10 @@ class Conditions:
             value = texts[gold]
             if not texts.null_count() and value and not _repeats(attribute, value) and value.casefold() != self._noun:
                 conditions.append((equal(attribute, value), (texts == value).to_numpy()))
+        for attribute in self._flags:
+            flags = values[attribute.name]
+            if not flags.null_count():
+                conditions.append((flag(attribute, flags[gold]), (flags == flags[gold]).to_numpy()))
         return conditions
 
 

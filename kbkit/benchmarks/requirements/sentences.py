@@ -14,26 +14,27 @@ from kbkit import english
 from kbkit.benchmarks.requirements.textual import TextProperty
 from kbkit.english.frames import frame_file
 from kbkit.english.noun_phrases import Clause, NounPhrase
+from kbkit.english.stems import words_of
 
 _VERBS = (("mentions", "mention"), ("refers to", "refer to"), ("talks about", "talk about"),
-          ("speaks of", "speak of"), ("names", "name"), ("brings up", "bring up"), ("touches on", "touch on"),
-          ("points to", "point to"), ("tells of", "tell of"))  # fmt: skip
-_STORY_VERBS = (("involves", "involve"), ("features", "feature"), ("has", "have"), ("includes", "include"),
-                ("contains", "contain"), ("concerns", "concern"), ("revolves around", "revolve around"))  # fmt: skip
-_LISTS = ("include", "contain", "list", "name")
+          ("speaks of", "speak of"), ("brings up", "bring up"), ("touches on", "touch on"), ("tells of", "tell of"),
+          ("says something about", "say something about"))  # fmt: skip
+_STORY_VERBS = (("involves", "involve"), ("features", "feature"), ("includes", "include"),
+                ("deals with", "deal with"))  # fmt: skip
+_WORK_VERBS = (("involves", "involve"), ("deals with", "deal with"), ("is about", "are about"))
+"""Verbs of texts that are stories, and of the works that tell them."""
+_LISTS = ("include", "contain", "list")
 """Verbs of texts that are lists, such as keywords."""
 _OF_LISTS = ("{t} that {v} {x}", "{x} among {n}", "{x} in {n}", "the {n1} {x}")
-_OF_TEXTS = ("{t} that {v} {x}", "{t} {doing} {x}", "{t} with {x} in it", "{x} in {n}", "{x} mentioned in {n}",
-             "{x} named in {n}")  # fmt: skip
+_OF_TEXTS = ("{t} that {v} {x}", "{t} that {v} {x}", "{t} {doing} {x}", "{x} mentioned in {n}")
 _OF_STORIES = ("{t} that {v} {x}", "{t} {doing} {x}", "{t} with {x}", "{x} in {n}", "{x} in the story")
 """Objects of *have* for nodes whose texts contain the terms ``x``: ``t`` is *a plot*, ``n`` *their plots*."""
 _MODIFIERS = {
-    "list": ("with {x} among the {n}", "with the {n1} {x}", "marked {x}"),
-    "story": ("about {x}", "involving {x}", "featuring {x}", "with {x} in the {n}", "dealing with {x}"),
+    "list": ("with {x} among the {n}", "with the {n1} {x}"),
 }
-"""Phrases after the noun of nodes whose texts contain the terms ``x``."""
+"""Phrases after the noun of nodes whose texts contain the terms ``x``. Not of stories: a detective directed by X."""
 _MODIFIED = 0.3
-"""Probability of such a phrase for texts that have them."""
+"""Probability of such a phrase for texts that have them, and that a work itself is said to feature a term."""
 _CLAUSE = 0.5
 """Probability that the terms of a text are a clause of the noun (*that have a description with a port in it*)."""
 _STORIES = frozenset(("plot", "story", "storyline", "synopsis"))
@@ -54,19 +55,26 @@ _ROLE = 0.1
 class Frames(NamedTuple):
     """The sentences: with everything in a noun phrase, or with the requirement as the predicate; for several or one."""
 
+    choice: tuple[str, ...]
+    choice_predicate: tuple[str, ...]
     things: tuple[str, ...]
     predicate: tuple[str, ...]
     thing: tuple[str, ...]
     predicate_one: tuple[str, ...]
     relations: tuple[str, ...]
     roles: dict[str, dict[str, list[str]]]
+    chosen: frozenset[str]
 
 
 @cache
 def frames() -> Frames:
     """Return the frames that ship with kbkit."""
     data = frame_file("searches")
-    return Frames(**{name: tuple(texts) for name, texts in data["frames"].items()}, roles=data["roles"])
+    return Frames(
+        **{name: tuple(texts) for name, texts in data["frames"].items()},
+        roles=data["roles"],
+        chosen=words_of(data["choice"]),
+    )
 
 
 @dataclass(frozen=True)
@@ -95,10 +103,13 @@ def requirements(properties: Iterable[TextProperty], noun: str, rng: np.random.G
         verbs = _STORY_VERBS if kind == "story" else _VERBS
         of_list = _LISTS[int(rng.integers(len(_LISTS)))]
         singular, plural = (of_list, of_list) if is_many else verbs[int(rng.integers(len(verbs)))]
-        said = _said(noun, listed, singular, rng)
+        is_of_work = kind == "story" and rng.random() < _MODIFIED
+        said = _of_work(listed, rng) if is_of_work else _said(noun, listed, singular, rng)
         one.append(said.singular)
         several.append(said.plural)
-        if kind != "text" and rng.random() < _MODIFIED:
+        if is_of_work:
+            clauses.append(said)
+        elif kind == "list" and rng.random() < _MODIFIED:
             forms = _MODIFIERS[kind]
             form = forms[int(rng.integers(len(forms)))]
             one_noun = english.singular(noun) if is_many and len(terms) == 1 else noun
@@ -115,6 +126,10 @@ def requirements(properties: Iterable[TextProperty], noun: str, rng: np.random.G
             whose += [p.forms["whose"]] if p.forms["whose"] else []
             whose_one += [p.forms["whose"]] if p.forms["whose"] else []
             modifiers += [p.forms["modifier"]] if p.forms["modifier"] else []
+            if p.forms.get("before"):  # radioactive elements
+                clauses.append(Clause("", "", before=p.forms["before"]))
+            elif not p.forms["whose"] and not p.forms["modifier"]:
+                clauses.append(Clause(p.forms["one"], p.text))
     # Counts first: *at most 9 votes and a length of 2 m*, not *a length of 2 m and at most 9 votes*.
     amounts = sorted((text for text in modifiers if text.startswith(_WITH)), key=lambda text: text.startswith(_OF_NOUN))
     others = [text for text in modifiers if not text.startswith(_WITH)]
@@ -129,6 +144,12 @@ def requirements(properties: Iterable[TextProperty], noun: str, rng: np.random.G
         tuple(clauses),
         noun_of_kind,
     )
+
+
+def _of_work(listed: str, rng: np.random.Generator) -> Clause:
+    """Return the clause for works whose stories contain terms: *feature a detective*."""
+    one, several = _WORK_VERBS[int(rng.integers(len(_WORK_VERBS)))]
+    return Clause(f"{one} {listed}", f"{several} {listed}")
 
 
 def _said(noun: str, listed: str, verb: str, rng: np.random.Generator) -> Clause:
@@ -176,7 +197,11 @@ def sentences(
     must = must_be(required.several)
     # After several clauses a predicate is hard to find; after a nested clause *whose* could refer to the wrong noun.
     is_heavy = phrase.is_nested or len(phrase.clauses) > 1
-    is_hard = required.whose or required.clauses or any(text.startswith(_WITH) for text in required.modifiers)
+    is_hard = (
+        required.whose
+        or any(not one.before for one in required.clauses)
+        or any(text.startswith(_WITH) for text in required.modifiers)
+    )
     fits = not (phrase.is_nested and is_hard)
     is_alone = phrase.is_nested and not required.several
     values = {
@@ -198,7 +223,11 @@ def sentences(
         values["a_thing"] = english.with_article(values["thing"]).replace("an other ", "another ", 1)
     of_role = known.roles.get(role, {}) if rng.random() < _ROLE else {}
     is_one = answers == 1 and not phrase.is_other and (is_alone or rng.random() < _ONE)
-    pool = _pool(known, of_role, required, is_one=is_one, fits=fits, is_heavy=is_heavy, has_relations=bool(relations))
+    is_choice = english.singular(phrase.noun).rpartition(" ")[2].casefold() in known.chosen
+    pool = _pool(
+        known, of_role, required,
+        is_one=is_one, fits=fits, is_heavy=is_heavy, is_choice=is_choice, has_relations=bool(relations),
+    )  # fmt: skip
     plain = "Which {np} {vp}?" if required.several else "What are the {things}?"
     if not (phrase.clauses or required.several):  # not: Are there any physicists?
         pool = [frame for frame in pool if _LISTING.match(frame)] or pool
@@ -221,12 +250,14 @@ def _pool(
     is_one: bool,
     fits: bool,
     is_heavy: bool,
+    is_choice: bool,
     has_relations: bool,
 ) -> list[str]:
     """Return the frames that a query may use."""
     things, predicate = list(of_role.get("things", ())), list(of_role.get("predicate", ()))
+    chosen, chosen_predicate = (known.choice, known.choice_predicate) if is_choice else ((), ())
     if is_heavy or is_one or not things + predicate or (not things and not required.several):
-        things, predicate = list(known.things), list(known.predicate)
+        things, predicate = [*known.things, *chosen], [*known.predicate, *chosen_predicate]
         if is_one and not (is_heavy and required.several):
             things, predicate = list(known.thing), list(known.predicate_one)
             things = [frame for frame in things if not is_heavy or "{thing}" in frame]

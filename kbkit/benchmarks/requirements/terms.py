@@ -19,6 +19,11 @@ from kbkit.stores.text_query import STOP_WORDS
 _MAX_NAME = 4
 _MIN_LETTERS = 4
 _BREAK = re.compile(r"[()\[\]{}<>\"“”«»|`*=]+|[,;:.!?/]+(?:\s|$)|\s[-–—]+\s|\n")
+_SEPARATOR = re.compile(r"[;,|\n]+|\s[-–—]+\s")
+"""What separates the items of a list: no full stop, as in *u.s. soldier*."""
+_MAX_ITEM = 5
+"""Words of an item: more are a sentence."""
+_PRONOUNS = frozenset(("he", "it", "she", "there", "these", "they", "this"))
 _WORD = re.compile(r"[^\W_](?:[\w'’.-]*\w)?")
 _LETTERS = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 _PEOPLES = re.compile(r".+(?:ian|ean|ese|ish|ist)|Arab|Czech|Dutch|French|German|Greek|Mexican|Roman|Swiss|Thai|Turk")
@@ -53,10 +58,10 @@ def _listed(name: str) -> frozenset[str]:
 def items(sentence: str) -> Iterator[tuple[int, int, str]]:
     """Yield the start and the end of each item of a list, and the item as a query says it."""
     position = 0
-    for stop in [*(m.start() for m in _BREAK.finditer(sentence)), len(sentence)]:
+    for stop in [*(m.start() for m in _SEPARATOR.finditer(sentence)), len(sentence)]:
         words = [(m.start(), m.end()) for m in _WORD.finditer(sentence, position, stop)]
         position = stop
-        if words:
+        if words and len(words) <= _MAX_ITEM and sentence[slice(*words[0])].casefold() not in _PRONOUNS:
             text = sentence[words[0][0] : words[-1][1]]
             if sum(map(str.isalpha, text)) >= _MIN_LETTERS:
                 yield words[0][0], words[-1][1], quoted(text)
@@ -147,23 +152,46 @@ def _noun_start(words: Sequence[str], at: int) -> int:
     after = words[at + 1] if at + 1 < len(words) else ""
     # A possessive without its apostrophe: the kingdoms only hope, the dukes charming son.
     may_own = words[at].endswith("s") and ("ADJ" in lemmas_of(after) or after.endswith(_PARTICIPLES))
-    if not _is_noun(words[at]) or may_own or (after and _may_continue(after)):
+    if not _is_noun(words[at]) or may_own or (after and _may_continue(after)) or _is_modifier_of_next(words, at):
         return none
     kinds, before = set(lemmas_of(words[at])), words[at - 1] if at else ""
     is_compound = before in lemmas_of(before).get("NOUN", ()) and set(lemmas_of(before)) == {"NOUN"}
     if is_compound and may_be_person(before):
         return none  # his friend agent K
     first = at - 1 if is_compound and _is_noun(before) else at
+    around = [word.casefold() for word in words[max(0, first - 2) : first]]
     is_alone = first == at and not _is_bare(words[at]) and _may_precede(before.lower() if at == 1 else before)
-    if _is_owned(words, first) or (first == at and not is_alone):
+    if _is_owned(words, first) or _in_fixed_phrase(around, words[at]) or (first == at and not is_alone):
         return none
     if first == at and after == "of" and words[at + 2 : at + 3] and words[at + 2][:1].islower():
         return none  # the mouth of a river
     if kinds == {"NOUN"}:
         return first
-    around = [word.casefold() for word in words[max(0, first - 2) : first]]
     is_marked = _has_article(around, _ONE | _OWNERS) and not words[at].endswith("s")  # a gangster tries
     return first if is_marked and kinds == {"NOUN", "VERB"} and not words[at].endswith("ing") else none
+
+
+def _is_modifier_of_next(words: Sequence[str], at: int) -> bool:
+    """Return whether a noun modifies a later one: *a heroin stuffed doll*, *a rock and ice face*."""
+    following = [word.casefold() for word in words[at + 1 : at + 4]] + [""] * 3
+    is_stuffed = following[0].endswith(_PARTICIPLES) and is_participle_of(following[0]) and _may_be_noun(following[1])
+    is_joined = following[0] in ("and", "or") and _may_be_noun(following[1]) and _may_be_noun(following[2])
+    return is_stuffed or is_joined
+
+
+def is_participle_of(word: str) -> bool:
+    """Return whether a word may be the participle of a verb: *stuffed*, *eating*."""
+    return bool(lemmas_of(word).get("VERB"))
+
+
+def _may_be_noun(word: str) -> bool:
+    return bool(word) and word not in EMPTY and "NOUN" in lemmas_of(word) and not is_adjective(word)
+
+
+def _in_fixed_phrase(before: Sequence[str], noun: str) -> bool:
+    """Return whether a noun with an article follows a preposition in a fixed phrase: *on a lark*, *at a loss*."""
+    is_after = len(before) > 1 and before[-1] in (*_ONE, _THE) and before[-2] in PREPOSITIONS
+    return is_after and not _listed("fixed").isdisjoint((noun, *lemmas_of(noun).get("NOUN", ())))
 
 
 def _is_owned(words: Sequence[str], first: int) -> bool:
@@ -205,6 +233,9 @@ def _may_precede(word: str) -> bool:
         return word.casefold() in EMPTY or bool(_PEOPLES.fullmatch(word))
     if word in EMPTY or word in _NUMERALS or word in _listed("plain"):
         return True
+    lemmas = lemmas_of(word)
+    if "VERB" in lemmas and word in lemmas.get("NOUN", ()):
+        return False  # loan sharks: the noun may be longer
     if "-" in word or is_adjective(word) or (word.endswith(_PARTICIPLES) and "VERB" in lemmas_of(word)):
         return False  # a greasy spoon, modern-day gladiators, a haunted house
     return not word.isalpha() or is_common(word)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import shutil
@@ -14,11 +15,12 @@ import polars as pl
 import pytest
 
 import kbkit
-from kbkit.benchmarks.convkgyarn import predicates, templates
+from kbkit.benchmarks.convkgyarn import predicates, rules, templates
 from kbkit.benchmarks.convkgyarn.conversations import Conversation, Turn, read_conversations
 from kbkit.benchmarks.convkgyarn.make import make
 from kbkit.benchmarks.convkgyarn.settings import CONFIGURATIONS, ConvSettings
 from kbkit.benchmarks.convkgyarn.typos import with_safe_typos, with_typos
+from kbkit.english.frames import pool
 from kbkit.errors import BadInputError, KbError, UnknownNameError
 from kbkit.kb import KnowledgeBase
 from tests.conftest import Run
@@ -333,6 +335,21 @@ def test_a_mistake_in_an_edited_template_is_named(
     edited(tmp_path, small_dataset, change, "5_templates")
     with pytest.raises(BadInputError, match=rf"5_templates.jsonl, line {where + 1}: .*{problem}"):
         make(world, tmp_path, SMALL)
+
+
+def test_pronouns_in_the_words_of_a_predicate_refer_to_nothing(tmp_path: Path) -> None:
+    """A template of an attribute with the word *it* in its name or its label is valid."""
+    row = templates.ConvTemplate("a:voice.original.1", "place", "size_it", "", "", "voice", "original", 1, "{}")
+    for text, label, problem in (
+        ("What is the size it of [place]?", "size it", ""),
+        ("What is the size it of [place]?", "size", "'it' refers to the history, which this form does not need"),
+    ):
+        assert rules.problem(dataclasses.replace(row, text=text), label) == problem
+
+
+def test_thanks_never_begin_a_conversation(made: list[Conversation]) -> None:
+    thanks = tuple(pool("conversations", "thanks"))
+    assert not [c.id for c in made if c.turns[0].question.startswith(thanks)]
 
 
 def test_other_damage_of_tables_is_named(world: KnowledgeBase, small_dataset: Path, tmp_path: Path) -> None:

@@ -83,6 +83,12 @@ KINDS = {
     "Dutch crime films": "film#1 | film#2",
     "old Peruvian films": "film#3 | film#4",
     "silent films": "film#5 | film#6",
+    "films in the Sci-Fi genre": "genre#scifi -> film",
+    "chemists": "job#chemist -> person",
+    "mathematicians": "job#mathematician -> person",
+    "playwrights": "job#playwright -> person",
+    "people who are citizens of France": "country#fr -> person",
+    "people who are members of Alpha": "band#alpha -> person",
 }
 
 
@@ -142,7 +148,19 @@ def test_every_form_is_written_and_parsed(shape: Shape) -> None:
         (
             "_ that are also _ but not _",
             ("films in the War genre", "films made in Chad", "films whose color is Gold"),
-            "films in the War genre and made in Chad, but not those whose color is Gold",
+            "War films made in Chad, but not those whose color is Gold",
+        ),
+        ("_ that are also _", ("films in the Sci-Fi genre", "films from 1994"), "Sci-Fi films from 1994"),
+        ("_ that are also _", ("chemists", "playwrights"), "chemists who are also playwrights"),
+        (
+            "_ that are also _",
+            ("people who are citizens of France", "chemists"),
+            "chemists who are citizens of France",
+        ),
+        (
+            "_ that are also both _ and _",
+            ("films in the War genre", "films in the Crime genre", "films in the Sci-Fi genre"),
+            "War films in both the Crime genre and the Sci-Fi genre",
         ),
     ],
 )

@@ -12,25 +12,11 @@ from kbkit.benchmarks.ska.tables import wording
 from kbkit.benchmarks.ska.tables.columns import CATEGORY, NAME, NUMBER, YEAR, WebColumn
 from kbkit.benchmarks.ska.tables.wording import RowCondition
 from kbkit.english.attributes import located
-from kbkit.english.types import WORKS
 
 Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 _MAX_VALUE = 50
 _FILLED = 0.75
 """Minimum fraction of the rows with a value in a column that a condition uses."""
-PLACES = frozenset(("country", "continent", "region", "state", "province", "county", "city", "district", "range"))
-"""Columns whose value says where a row is."""
-_CONTAINED = frozenset(("city", "district"))
-SITES = frozenset(
-    (
-        "airport", "bridge", "building", "castle", "church", "city", "college", "company", "country", "district",
-        "glacier", "hospital", "hotel", "island", "lake", "mine", "monument", "mountain", "municipality", "museum",
-        "national park", "park", "peak", "place", "port", "region", "reservoir", "river", "school", "settlement",
-        "site", "stadium", "state", "station", "temple", "theatre", "town", "university", "village", "volcano",
-        "waterfall",
-    )
-)  # fmt: skip
-"""Rows that are somewhere: *the city in France*."""
 
 
 def literal(text: str) -> str:
@@ -85,15 +71,8 @@ def _related(column: WebColumn, noun: str, cell: str, mask: Mask) -> RowConditio
 
 def _placed(column: WebColumn, noun: str, cell: str) -> str:
     """Return where a row is, or where a work comes from: *in the Netherlands*, *from the USA*; "" if neither."""
-    where = place_word(column, noun)
+    where = wording.place_word(column, noun)
     return f"{where} {english.named(cell, column.noun.rpartition(' ')[2])}" if where else ""
-
-
-def place_word(column: WebColumn, noun: str) -> str:
-    """Return *in* for the place where rows are, *from* for the country that works come from; "" for other columns."""
-    if noun in SITES and column.noun.rpartition(" ")[2] in PLACES and column.noun not in _CONTAINED:
-        return "in"
-    return "from" if noun in WORKS and column.noun == "country" else ""
 
 
 def _year(column: WebColumn, when: str) -> tuple[str, str, str] | None:

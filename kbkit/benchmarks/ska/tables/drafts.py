@@ -10,9 +10,10 @@ from typing import TypeVar
 import numpy as np
 
 from kbkit import english
+from kbkit.benchmarks.predicates import CONSTANT
 from kbkit.benchmarks.ska.tables import wording
 from kbkit.benchmarks.ska.tables.columns import CATEGORY, NAME, NUMBER, TEXT, YEAR, WebColumn
-from kbkit.benchmarks.ska.tables.conditions import amounts, equal, literal, place_word
+from kbkit.benchmarks.ska.tables.conditions import amounts, equal, literal
 from kbkit.benchmarks.ska.tables.data import TableData
 from kbkit.benchmarks.ska.tables.wording import RowCondition
 from kbkit.english.askable import is_technical
@@ -126,8 +127,13 @@ class Drafter:
         return rng.choice(rows, count, replace=False).tolist() if len(rows) >= count else []
 
     def has_value(self, column: WebColumn, row: int) -> bool:
-        """Return whether the cell of a row has information, and one value where its header is a singular."""
-        cell = column.cells[row]
+        """Return whether the cell of a row has information, and one value where its header is a singular.
+
+        A value that most rows have can be guessed; where nearly all have it, others are often errors.
+        """
+        cell, rows = column.cells[row], column.counts.total()
+        if 2 * column.counts[cell] > rows or max(column.counts.values(), default=0) > CONSTANT * rows:
+            return False
         if self.table.node_type and ", " in cell and not column.is_plural and column.kind in (NAME, CATEGORY, TEXT):
             return False  # the capital of a country that has three
         return cell.strip().casefold() not in wording.EMPTY and len(cell) <= 2 * _MAX_KEY and "\n" not in cell
@@ -143,7 +149,7 @@ class Drafter:
         if not rows:
             return None
         where = self.named(rows)
-        text = wording.lookup(column, self.name(rows[0]), rng)
+        text = wording.lookup(column, self.name(rows[0]), rng, self.noun)
         return TableDraft(
             "lookup", text, f"SELECT {column.sql} FROM table_rows WHERE {where}", where, tuple(rows), self.topics(rows)
         )
@@ -161,7 +167,7 @@ class Drafter:
             return None
         column = _one_of(columns, rng)
         where = " AND ".join(clause.sql for clause in clauses)
-        text = wording.lookup(column, f"the {wording.noun_phrase(self.noun, clauses)}", rng)
+        text = wording.lookup(column, f"the {wording.noun_phrase(self.noun, clauses)}", rng, self.noun)
         sql = f"SELECT {column.sql} FROM table_rows WHERE {where}"
         return TableDraft("lookup by conditions", text, sql, where, tuple(rows), _topics(clauses))
 
@@ -245,7 +251,7 @@ class Drafter:
         uses = f"{given} OR {column.sql} = {literal(cell)}"
         used = tuple(row for row, other in enumerate(column.cells) if other == cell)
         name = "same" if count > 2 else "same_one"
-        where = place_word(column, self.noun)
+        where = wording.place_word(column, self.noun)
         text = wording.drawn(
             name + "_place" * bool(where),
             rng,
@@ -304,7 +310,7 @@ class Drafter:
         order = "DESC" if is_high else "ASC"
         sql = f"SELECT {asked.sql} FROM table_rows WHERE {self.guarded(rows)}"
         sql += f" ORDER BY {column.number_sql} {order} LIMIT 1"
-        question = wording.lookup(asked, f"the one {self.which(column, is_high=is_high, count=count)}", rng)
+        question = wording.lookup(asked, f"the one {self.which(column, is_high=is_high, count=count)}", rng, self.noun)
         text = wording.drawn(
             "only" if count > 2 else "only_two", rng, keys=self.names(rows), question=wording.continued(question)
         )

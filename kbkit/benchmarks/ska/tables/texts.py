@@ -207,7 +207,7 @@ class TextDrafter:
         if not columns:
             return None
         column = columns[int(rng.integers(len(columns)))]
-        text = wording.lookup(column, described.said, rng)
+        text = wording.lookup(column, described.said, rng, self._drafter.noun)
         sql = f"SELECT {column.sql} FROM table_rows WHERE {self._where(described)}"
         uses = self._drafter.named([row])
         return TableDraft("cell of a described row", text, sql, uses, (row,), (), texts, phrases=described.phrases)

@@ -11,14 +11,28 @@ import numpy as np
 from kbkit import english
 from kbkit.benchmarks.ska.tables.columns import CATEGORY, CODE, DATE, NAME, NUMBER, YEAR, WebColumn
 from kbkit.benchmarks.ska.tables.data import TableData
-from kbkit.english.askable import is_technical, lacks_currency
+from kbkit.english.askable import is_technical, lacks_currency, lacks_unit
 from kbkit.english.frames import frame_file, pool
 from kbkit.english.names import written_name
+from kbkit.english.types import WORKS
 
 _NO_NOUN = frozenset(("name", "title", "full name", "term", "item", "property", "names", "titles", "common name"))
 _NOUNS = frozenset(("cast", "cost", "cut", "head", "lead", "read", "record", "set", "spread", "run", "result", "score"))
 """Nouns that are participles as well."""
 _MANY_WORDS = 5
+PLACES = frozenset(("country", "continent", "region", "state", "province", "county", "city", "district", "range"))
+"""Columns whose value says where a row is."""
+_CONTAINED = frozenset(("city", "district"))
+SITES = frozenset(
+    (
+        "airport", "bridge", "building", "castle", "church", "city", "college", "company", "country", "district",
+        "glacier", "hospital", "hotel", "island", "lake", "mine", "monument", "mountain", "municipality", "museum",
+        "national park", "park", "peak", "place", "port", "region", "reservoir", "river", "school", "settlement",
+        "site", "stadium", "state", "station", "temple", "theatre", "town", "university", "village", "volcano",
+        "waterfall",
+    )
+)  # fmt: skip
+"""Rows that are somewhere: *the city in France*."""
 EMPTY = frozenset(
     (
         "",
@@ -93,6 +107,8 @@ def thing(column: WebColumn, key: str) -> str:
     unit = f" in {column.unit}" if column.unit else ""
     if column.is_of_another and not re.match("the .* |['\"]", key):  # not: of the country of Tallinn
         first, _, rest = column.noun.partition(" of the ")
+        if rest in PLACES:
+            return f"the {first}{unit} of the {rest} that {key} is in"
         return f"the {first} of {key}'s {rest}{unit}"
     if unit and column.is_of_another:
         first, _, rest = column.noun.partition(" of the ")
@@ -105,19 +121,29 @@ def _is_long(key: str) -> bool:
     return bool(re.match(r"the .* (?:whose|with|that|from|by|in) ", key))
 
 
-def lookup(column: WebColumn, key: str, rng: np.random.Generator) -> str:
-    """Return a question for a cell of a row; "" if the column cannot be worded."""
+def place_word(column: WebColumn, noun: str) -> str:
+    """Return *in* for the place where rows are, *from* for the country that works come from; "" for other columns."""
+    if noun in SITES and column.noun.rpartition(" ")[2] in PLACES and column.noun not in _CONTAINED:
+        return "in"
+    return "from" if noun in WORKS and column.noun == "country" else ""
+
+
+def lookup(column: WebColumn, key: str, rng: np.random.Generator, noun: str = "") -> str:
+    """Return a question for a cell of a row; "" if the column cannot be worded. ``noun`` is what the row is."""
     short = "" if _is_long(key) else "_short"
     last = column.noun.rpartition(" ")[2]
-    values = {"key": key, "noun": column.noun, "by": column.by, "thing": thing(column, key)}
+    where = place_word(column, noun) or ("in" if noun in WORKS and column.noun == "language" else "")
+    values = {"key": key, "noun": column.noun, "by": column.by, "did": _did(column.by), "thing": thing(column, key)}
     if column.by:
         name = "by"
     elif english.is_participle(last) and column.kind in (YEAR, DATE):
         name = "year_by" if column.kind == YEAR else "date_by"
     elif not can_ask(column):
         return ""
+    elif where and not column.is_plural and not column.is_of_another:
+        return drawn("place", rng, noun=column.noun, key=key, where=where)
     elif column.kind == YEAR and column.noun == "year":
-        name = "year"
+        name = "year_work" if noun in WORKS else "year"
     elif column.is_count:
         name = "count"
     elif english.is_person(column.noun):
@@ -127,11 +153,17 @@ def lookup(column: WebColumn, key: str, rng: np.random.Generator) -> str:
     return drawn(name + short if name + short in frame_file("tables")["frames"] else name, rng, **values)
 
 
+def _did(participle: str) -> str:
+    """Return the past tense of a verb by its participle: *wrote* for *written*; "" for no verb."""
+    lemmas = english.lemmas_of(participle).get("VERB", ())
+    return next((form for lemma in lemmas for form in english.inflections(lemma, "VBD")), participle)
+
+
 def can_ask(column: WebColumn) -> bool:
     """Return whether *the NOUN of X* reads well for a column."""
     if not column.noun or column.by or column.kind not in (NAME, CATEGORY, NUMBER, YEAR, DATE, CODE):
         return False
-    if is_technical(column.noun) or _lacks_currency(column):
+    if is_technical(column.noun) or _lacks_currency(column) or _lacks_unit(column):
         return False
     last = column.noun.rpartition(" ")[2]
     return not english.is_participle(last) or last in _NOUNS
@@ -140,6 +172,12 @@ def can_ask(column: WebColumn) -> bool:
 def _lacks_currency(column: WebColumn) -> bool:
     """Return whether a column has amounts of money whose currency neither the header nor the cells say."""
     return column.kind == NUMBER and lacks_currency(column.noun, " ".join((column.unit, next(iter(column.counts), ""))))
+
+
+def _lacks_unit(column: WebColumn) -> bool:
+    """Return whether a column has amounts of a quantity whose unit neither the header nor the cells say."""
+    said = column.unit or any(re.search(r"[^\W\d_eE]", cell) for cell in column.counts)
+    return column.kind in (NUMBER, CODE) and not said and lacks_unit(column.noun.partition(" of the ")[0])
 
 
 def continued(question: str) -> str:
