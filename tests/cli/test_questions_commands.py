@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator
+import shutil
 from pathlib import Path
 
 import pytest
@@ -123,9 +123,8 @@ def test_errors(here: Run, tiny_kb: Path, tmp_path: Path, arguments: list[str], 
 
 
 @pytest.fixture
-def taught(tiny_kb: Path, here: Run) -> Iterator[Path]:
-    yield tiny_kb
-    here("ask", tiny_kb, "--forget")
+def taught(tiny_kb: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(tiny_kb, tmp_path / "tiny.kb")
 
 
 def test_a_synonym_is_used_until_it_is_forgotten(here: Run, taught: Path) -> None:

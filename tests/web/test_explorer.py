@@ -112,20 +112,22 @@ def test_a_question_is_answered_above_the_hits_with_proofs(client: Any) -> None:
     assert re.search(r"^true Understood: .* Read as ", shown(yes))
 
 
-def test_a_question_that_is_not_read_has_buttons_for_the_closest_readings(client: Any) -> None:
-    for question in ("countries with twice as many lakes as Canada?", "Which countries like cheese?"):
-        answer = client.get("/search/reading", params={"q": question})
-        assert "Not answered: no meaning found for" in shown(answer)
-        assert "sure" not in shown(answer)
-        readings = re.findall(r'<button name="expression" value="([^"]*)"', answer.text)
-        chosen = client.post("/search/choose", data={"q": question, "expression": html.unescape(readings[-1])})
-        assert (chosen.status_code, chosen.url.path, chosen.url.params["q"]) == (200, "/search", question)
-        assert "as you chose on 20" in shown(client.get("/search/reading", params={"q": question}))
-        assert client.post("/search/forget", data={"q": question}).status_code == 200
-        assert "Not answered" in shown(client.get("/search/reading", params={"q": question}))
-    wrong = client.post("/search/choose", data={"q": question, "expression": "country -> [gone] -> country"})
-    assert (wrong.status_code, "has no reading" in shown(wrong)) == (400, True)
-    assert "names nothing in this KB" in shown(client.get("/search/reading", params={"q": "xyzzy foo bar?"}))
+def test_a_question_that_is_not_read_has_buttons_for_the_closest_readings(world_kb: Path, tmp_path: Path) -> None:
+    with kbkit.open(shutil.copytree(world_kb, tmp_path / "world.kb")) as own:
+        client = opened(own)
+        for question in ("countries with twice as many lakes as Canada?", "Which countries like cheese?"):
+            answer = client.get("/search/reading", params={"q": question})
+            assert "Not answered: no meaning found for" in shown(answer)
+            assert "sure" not in shown(answer)
+            readings = re.findall(r'<button name="expression" value="([^"]*)"', answer.text)
+            chosen = client.post("/search/choose", data={"q": question, "expression": html.unescape(readings[-1])})
+            assert (chosen.status_code, chosen.url.path, chosen.url.params["q"]) == (200, "/search", question)
+            assert "as you chose on 20" in shown(client.get("/search/reading", params={"q": question}))
+            assert client.post("/search/forget", data={"q": question}).status_code == 200
+            assert "Not answered" in shown(client.get("/search/reading", params={"q": question}))
+        wrong = client.post("/search/choose", data={"q": question, "expression": "country -> [gone] -> country"})
+        assert (wrong.status_code, "has no reading" in shown(wrong)) == (400, True)
+        assert "names nothing in this KB" in shown(client.get("/search/reading", params={"q": "xyzzy foo bar?"}))
 
 
 def test_the_query_box_answers_questions(client: Any) -> None:
