@@ -349,6 +349,8 @@ def test_pronouns_in_the_words_of_a_predicate_refer_to_nothing(tmp_path: Path) -
 
 def test_thanks_never_begin_a_conversation(made: list[Conversation]) -> None:
     thanks = tuple(pool("conversations", "thanks"))
+    assert thanks
+    assert len(made) > 100
     assert not [c.id for c in made if c.turns[0].question.startswith(thanks)]
 
 
