@@ -146,7 +146,7 @@ class _Tables:
         """Return the values of edges that a step requires, as facts of their heads."""
         import polars as pl
 
-        facts = edge_facts(self.session, self.bound, evidence.triples)
+        [facts] = edge_facts(self.session, self.bound, [evidence.triples])
         names = {n: row.name for n, row in self.session.stores.nodes.rows(sorted({f.tail for f in facts})).items()}
         rows = [(fact.head, fact.attribute, fact.value, fact.text(names)) for fact in facts]
         return pl.DataFrame(rows, schema=_fact_schema(), orient="row")

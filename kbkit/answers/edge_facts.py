@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
+
+import numpy as np
 
 from kbkit.answers.algebra import AttributeCondition, Move
 from kbkit.answers.bind import Bindings
@@ -28,25 +30,27 @@ class EdgeFact(NamedTuple):
         return f"[{self.relation}] -> {names[self.tail]}: {self.attribute} {value}"
 
 
-def edge_facts(session: Session, bound: Bindings, triples: Iterable[Triples]) -> list[EdgeFact]:
-    """Return the distinct facts of all edges that meet conditions; one row for each edge and attribute."""
+def edge_facts(session: Session, bound: Bindings, proofs: Sequence[Iterable[Triples]]) -> list[list[EdgeFact]]:
+    """Return for each proof the distinct facts of its edges that meet conditions; one for each edge and attribute."""
     import polars as pl
 
     ends: dict[tuple[str, tuple[AttributeCondition, ...]], list[pl.DataFrame]] = {}
-    for relation, heads, tails, conditions in triples:
-        if conditions:
-            ends.setdefault((relation, conditions), []).append(pl.DataFrame({"head": heads, "tail": tails}))
-    facts: dict[EdgeFact, None] = {}
+    for number, triples in enumerate(proofs):
+        for relation, heads, tails, conditions in triples:
+            if conditions:
+                frame = pl.DataFrame({"kb proof": np.full(len(heads), number), "head": heads, "tail": tails})
+                ends.setdefault((relation, conditions), []).append(frame)
+    facts: list[dict[EdgeFact, None]] = [{} for _ in proofs]
     for (relation, conditions), frames in ends.items():
         names = list(dict.fromkeys(condition.attribute for condition in conditions))
         columns = ", ".join(f"{quote(name)}::VARCHAR" for name in names)
         table = quote(session.schema.relation(relation).table)
         condition = edge_condition(Move(relation, True, "", conditions), bound)
         sql = (
-            f"SELECT head, tail, {columns} FROM {table} WHERE {condition}"
-            " AND (head, tail) IN (SELECT (head, tail) FROM kbkit_batch) ORDER BY ALL"
+            f'SELECT "kb proof", head, tail, {columns} FROM {table} JOIN kbkit_batch USING (head, tail)'
+            f" WHERE {condition} ORDER BY ALL"
         )
-        found = session.stores.tables.lookup(sql, frames={"kbkit_batch": pl.concat(frames)})
-        for head, tail, *values in found.iter_rows():
-            facts |= {EdgeFact(head, relation, tail, n, v): None for n, v in zip(names, values, strict=True)}
-    return list(facts)
+        found = session.stores.tables.lookup(sql, frames={"kbkit_batch": pl.concat(frames).unique()})
+        for number, head, tail, *values in found.iter_rows():
+            facts[number] |= {EdgeFact(head, relation, tail, n, v): None for n, v in zip(names, values, strict=True)}
+    return list(map(list, facts))

@@ -15,6 +15,8 @@ from kbkit.stores.adjacency import Csr, Ids, csr_of
 
 _MAX_EDGES = 50_000_000
 """Edges of all filtered relations that stay in memory, beside those of the last one: 12 bytes each and direction."""
+_MAX_FILTERS = 1_000
+"""Filtered relations that stay in memory, however few edges they have."""
 
 
 class _FilteredEdges:
@@ -66,8 +68,9 @@ class EdgeFilters:
                 table = quote(schema.relation(relation).table)
                 found = self._stores.tables.lookup(f"SELECT head, tail FROM {table} WHERE {condition}")
                 self._known[key] = _FilteredEdges(found["head"].to_numpy(), found["tail"].to_numpy(), schema.nodes)
-                while len(self._known) > 1 and sum(map(len, self._known.values())) > _MAX_EDGES:
-                    self._known.popitem(last=False)
+                edges = sum(map(len, self._known.values()))
+                while len(self._known) > 1 and (edges > _MAX_EDGES or len(self._known) > _MAX_FILTERS):
+                    edges -= len(self._known.popitem(last=False)[1])
             self._known.move_to_end(key)
             return self._known[key]
 

@@ -37,8 +37,7 @@ def period_of(value: Value, sql_type: str) -> Period | None:
 def dated(
     op: str, values: Sequence[Value], periods: Sequence[Period | None]
 ) -> Iterator[list[tuple[tuple[str, Value], ...]]]:
-    """Yield the alternatives of a comparison of a date with each value, each of comparisons (sign, day) that hold
-    together.
+    """Yield, for each value that a date is compared with, alternatives: comparisons (sign, day) that hold together.
 
     ``op`` is a comparison, ``in`` or ``not in``. A date of 1995 is at least its first day and before the first day
     after it, any other date is before the one or at least the other.

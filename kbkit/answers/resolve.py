@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -240,7 +239,7 @@ class _Resolver(ConditionResolver):
             raise self.error(message, edge.at, f"Write [{syntax.Edge(edge.relation)}{{...}}] for each step")
         relation = self.schema.relation(move.relation)
         tests = [self.edge_test(relation, test) for test in edge.conditions]
-        return [replace(move, conditions=tuple(itertools.chain(*chosen))) for chosen in itertools.product(*tests)]
+        return [replace(move, conditions=chosen) for chosen in self.together(tests, edge.at)]
 
     def relations_hint(self, source: str | None, target: str | None) -> str:
         """Return a hint with the relations between two types or, if there are none, of the first."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -45,6 +46,8 @@ Within: TypeAlias = Callable[..., Operator]
 
 OWN_ATTRIBUTES = {"name": "VARCHAR", "key": "VARCHAR"}
 """Attributes of all node types."""
+_MAX_ALTERNATIVES = 1_000
+"""Limit on the moves of one relation of a step: its edges are not in ten years in 1,024 ways."""
 
 _NUMERIC = re.compile(r"(?:(?:U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?)|DOUBLE|FLOAT|DECIMAL[^\[]*)$")
 
@@ -224,8 +227,16 @@ class ConditionResolver(ABC):
             for alternatives in dated(op, test.values, periods)
         ]
         if op in ("!=", "not in"):  # none of the periods
-            return [tuple(itertools.chain(*chosen)) for chosen in itertools.product(*of_values)]
+            return self.together(of_values, test.at)
         return list(itertools.chain(*of_values))
+
+    def together(
+        self, parts: Sequence[Sequence[tuple[AttributeCondition, ...]]], at: int
+    ) -> list[tuple[AttributeCondition, ...]]:
+        """Return the conditions of each choice of one alternative of every part."""
+        if math.prod(map(len, parts)) > _MAX_ALTERNATIVES:
+            raise self.error("Too many years and months in the conditions of a step", at, "Use < and >= instead")
+        return [tuple(itertools.chain(*chosen)) for chosen in itertools.product(*parts)]
 
     def condition(self, node_type: str | None, condition: syntax.Condition) -> AttributeCondition:
         """Resolve a condition on an attribute of nodes of a type."""

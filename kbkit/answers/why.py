@@ -79,16 +79,11 @@ def explain(plan: Plan, session: Session, bound: Bindings, nodes: Sequence[int])
     involved = {n for proof in proofs for n in _nodes(proof)} | set(nodes)
     names = {node: row.name for node, row in session.stores.nodes.rows(sorted(involved)).items()}
     triples = _triples([row for proof in proofs for row in proof.rows], names)  # one frame: slices of it cost less
-    of_edges = {id(proof): edge_facts(session, bound, proof.triples) for proof in proofs}
+    of_edges = edge_facts(session, bound, [proof.triples for proof in proofs])
     starts = [0, *itertools.accumulate(len(proof.rows) for proof in proofs)]
     return [
-        Why(
-            node,
-            names[node],
-            triples.slice(start, len(proof.rows)),
-            *_worded(node, proof, names, facts, of_edges[id(proof)]),
-        )
-        for node, proof, start in zip(nodes, proofs, starts, strict=False)
+        Why(node, names[node], triples.slice(start, len(proof.rows)), *_worded(node, proof, names, facts, met))
+        for node, proof, start, met in zip(nodes, proofs, starts, of_edges, strict=False)
     ]
 
 

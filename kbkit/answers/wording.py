@@ -191,7 +191,7 @@ class _Words:
         before = hop.source
         if not isinstance(before, Hop) or not isinstance(before.source, Lookup) or before.type is None:
             return ""
-        there = [Move(move.relation, not move.forward, move.closure) for move in before.moves]
+        there = [replace(move, forward=not move.forward) for move in before.moves]
         name = self._name(before.source)
         if type_noun(before.type) == THING:
             return ""  # not: the position of the same thing as X

@@ -79,8 +79,8 @@ def mcp(
 ) -> None:
     """Serve a KB to agents as MCP tools.
 
-    The tools (Model Context Protocol) are read-only; the server uses standard input and output, or with --http the
-    streamable HTTP of the protocol, on this machine only.
+    The tools (Model Context Protocol) do not change the KB; the server uses standard input and output, or with --http
+    the streamable HTTP of the protocol, on this machine only.
     """
     from kbkit.kb import KnowledgeBase
     from kbkit.mcp import server as mcp_server

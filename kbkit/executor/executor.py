@@ -333,6 +333,8 @@ class Executor:
     def choose(self, number: int) -> StatementOutcome:
         """Answer the last question with one of the readings that are offered, and remember the choice."""
         assert self._undecided is not None
+        if not 1 <= number <= self.readings:  # the question has more, which were not shown
+            raise KbError(f"Invalid reading number {number}", f"Readings are numbered from 1 to {self.readings}")
         return self._read_as(self.kb.choose(self._undecided, number))
 
     def _read_as(self, result: AskResult) -> StatementOutcome:

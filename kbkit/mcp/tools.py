@@ -13,7 +13,7 @@ from kbkit.agent.names import line
 from kbkit.agent.results import Outcome, table
 from kbkit.display.render import records
 from kbkit.errors import KbError, plural
-from kbkit.questions.reply import reply
+from kbkit.questions.reply import CLOSEST, reply
 from kbkit.schema import quote
 from kbkit.stores.sql_results import ResultBounds
 
@@ -152,7 +152,7 @@ def tools(kb: KnowledgeBase, limits: ToolLimits) -> list[McpTool]:
             "Answer a question that ask did not answer with one of its closest readings, and remember it for the"
             " question. Only for a reading that the user chose: show the readings to the user first."
         )
-        number = {"type": "integer", "minimum": 1, "description": "Number of the reading."}
+        number = {"type": "integer", "minimum": 1, "maximum": CLOSEST, "description": "Number of the reading."}
         arguments = {"question": text, "reading": number, **limit}
         found.append(McpTool("choose", does, arguments, work.choose, _ASK_SCHEMA, is_read_only=False))
     if kb.has("embeddings") or kb.has("vectors"):

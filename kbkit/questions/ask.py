@@ -220,10 +220,9 @@ def _content(answers: AnswerSet) -> tuple[object, bool]:
     if len(answers) > _MAX_COMPARED:
         return answers.expression, False
     value = answers.value
-    is_zero = value == 0 and not isinstance(value, bool)
-    return (str(answers.ids.tobytes()), "") if value is None else repr(value), value == [] or is_zero or (
-        value is None and not len(answers)
-    )
+    if value is None:
+        return answers.ids.tobytes(), not len(answers)
+    return repr(value), value == [] or (value == 0 and not isinstance(value, bool))
 
 
 def ask(stores: Stores, question: str, alternatives: int = MAX_ALTERNATIVES) -> AskResult:
@@ -233,12 +232,13 @@ def ask(stores: Stores, question: str, alternatives: int = MAX_ALTERNATIVES) -> 
 
 def choose(stores: Stores, result: AskResult, reading: int | str) -> AskResult:
     """Choose a reading of a question and remember it; see :meth:`kbkit.kb.KnowledgeBase.choose`."""
-    offered = [one.expression for one in result.offered(MAX_OFFERED)]
-    if isinstance(reading, int) and not 1 <= reading <= len(offered):
-        some = f"Readings are numbered from 1 to {len(offered)}" if offered else "The question has no readings"
-        raise KbError(f"Invalid reading number {reading}", some)
-    expression = offered[reading - 1] if isinstance(reading, int) else reading
-    if expression not in offered and expression not in result.closest(_TRIED):
+    if isinstance(reading, int):
+        offered = result.offered(MAX_OFFERED)
+        if not 1 <= reading <= len(offered):
+            some = f"Readings are numbered from 1 to {len(offered)}" if offered else "The question has no readings"
+            raise KbError(f"Invalid reading number {reading}", some)
+        expression = offered[reading - 1].expression
+    elif (expression := reading) not in result.closest(_TRIED):
         raise KbError(f"The question has no reading {expression!r}", "Ask it again and choose one that is offered")
     keep_choice(stores, result.question, expression)
     return ask(stores, result.question)

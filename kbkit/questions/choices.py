@@ -8,6 +8,7 @@ used, which the result of the question says.
 from __future__ import annotations
 
 import re
+import threading
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -28,6 +29,8 @@ MAX_CHOICES = 1_000
 """Number of choices that are kept, the latest ones."""
 _MARKS = re.compile(r"[?!.,;:\"'“”‘’…]+(?=\s|$)|(?<!\S)[\"'“”‘’¿¡]+")
 """Punctuation before and after words; signs inside them, as in ``C++`` and ``3.5``, count."""
+_writing = threading.Lock()
+"""Held while the file is read, changed and written: the threads of a server may choose at once."""
 
 
 @dataclass
@@ -73,9 +76,10 @@ def resolved(stores: Stores, choice: ChosenReading) -> tuple[AnswerSet | None, s
 def keep_choice(stores: Stores, question: str, expression: str) -> None:
     """Remember the expression of the reading that a person chose for a question, instead of an earlier one."""
     choice = ChosenReading(question, expression, now())
-    taught = Taught.of(stores)
-    others = [one for one in taught.choices if question_key(one.question) != question_key(choice.question)]
-    _write(stores, replace(taught, choices=[*others, choice][-MAX_CHOICES:]))
+    with _writing:
+        taught = Taught.of(stores)
+        others = [one for one in taught.choices if question_key(one.question) != question_key(question)]
+        _write(stores, replace(taught, choices=[*others, choice][-MAX_CHOICES:]))
 
 
 def _write(stores: Stores, taught: Taught) -> None:
@@ -85,10 +89,11 @@ def _write(stores: Stores, taught: Taught) -> None:
 
 def forget_choice(stores: Stores, question: str) -> bool:
     """Forget the reading that was chosen for a question; return whether there was one."""
-    taught = Taught.of(stores)
-    kept = [one for one in taught.choices if question_key(one.question) != question_key(question)]
-    if len(kept) < len(taught.choices):
-        _write(stores, replace(taught, choices=kept))
+    with _writing:
+        taught = Taught.of(stores)
+        kept = [one for one in taught.choices if question_key(one.question) != question_key(question)]
+        if len(kept) < len(taught.choices):
+            _write(stores, replace(taught, choices=kept))
     return len(kept) < len(taught.choices)
 
 

@@ -152,8 +152,9 @@ def _reached(elements: Elements, tree: Expression, edge: Edge) -> Expression | N
 
 
 def means_more(elements: Elements, tree: Expression, said: EdgeWords) -> bool:
-    """Return whether an expression has an attribute of other nodes for words that are all that an edge's attribute is
-    called: the prize_fund of tournaments where players have a prize.
+    """Return whether an expression tests an attribute of other nodes whose name has more words than an edge's.
+
+    The prize_fund of tournaments is hardly meant where the edges of players have a prize.
     """
     words = {*label_words(said.attribute.name)}
     named: set[str] = set()
@@ -198,7 +199,7 @@ def _path_back(places: _Places, tree: Expression) -> tuple[Expression | Step, ..
 
 
 def _path_to(elements: Elements, kind: str, said: EdgeWords) -> tuple[Expression | Step, ...] | None:
-    """Return the shortest path from nodes of a type that ends with the relation; None if there is no only one."""
+    """Return the shortest path from nodes of a type that ends with the relation; None if there are none or several."""
     types = {t.name: number for number, t in enumerate(elements.types)}
     schema = elements.session.schema
     found: list[tuple[int, tuple[Expression | Step, ...]]] = []

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from functools import cached_property
 
 from kbkit.answers.resolve_conditions import is_number
@@ -17,7 +16,7 @@ from kbkit.answers.syntax import Condition
 from kbkit.english.attributes import words_of_name
 from kbkit.english.question_words import ORDINALS, SUPERLATIVES, TOTALS
 from kbkit.questions.condition_rules import comparison
-from kbkit.questions.expressions import whole_number
+from kbkit.questions.expressions import compared_number
 from kbkit.questions.lexicon import label_words, stem
 from kbkit.schema import Attribute, Relation, quote
 from kbkit.stores import Stores
@@ -92,10 +91,11 @@ class EdgeAttributes:
                 yield from self._values(text, relation, attribute, label)
 
     def _values(self, text: str, relation: Relation, attribute: Attribute, label: str) -> Iterator[EdgeWords]:
+        folded = text.casefold()
         for value in self._texts.get((relation.name, attribute.name), ()):
-            said = rf"['\"]?\b{_SPACE.join(map(re.escape, value.split()))}\b['\"]?"
-            if not re.search(said, text, re.I):
+            if not all(word in folded for word in value.casefold().split()):  # compiling patterns takes longer
                 continue
+            said = rf"['\"]?\b{_SPACE.join(map(re.escape, value.split()))}\b['\"]?"
             condition = Condition(attribute.name, "=", (value,))
             alone = rf"|{_HOLDS}{said}" if len(value) >= _LEAST else ""
             after = r"(?P<after>\s+(?:after|following|during|from))?"
@@ -169,10 +169,11 @@ def _numbers(text: str, relation: Relation, attribute: Attribute, label: str) ->
 
 def _condition(match: re.Match[str], attribute: Attribute) -> Condition:
     number = match["number"].replace(",", "")
-    op = comparison(match["op"].casefold()) if match["op"] else "="
+    said = (match["op"] or "").casefold()
+    op = comparison(said.removeprefix("no ")) if said else "="
+    if said.startswith("no "):
+        op = {">": "<=", "<": ">="}[op]
     if match["or"]:
         op = ">=" if match["or"].split()[-1].casefold() in ("more", "above", "higher") else "<="
-    if attribute.type.endswith("INT") or attribute.type == "INTEGER":
-        op, whole = whole_number(op, Decimal(number))
-        return Condition(attribute.name, op, (whole,))
-    return Condition(attribute.name, op, (float(number) if "." in number else int(number),))
+    op, constant = compared_number(attribute.type, op, number)
+    return Condition(attribute.name, op, (constant,))

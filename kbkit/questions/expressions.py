@@ -131,10 +131,15 @@ def _comparison(elements: Elements, question: Question, element: Element) -> Con
     kind = next(a.type for a in elements.types[element.source].attributes if a.name == element.name)
     if kind.startswith(("DATE", "TIMESTAMP")):
         return Condition(element.name, operator, (year(number),))
+    operator, constant = compared_number(kind, operator, found.number)
+    return Condition(element.name, operator, (constant,))
+
+
+def compared_number(kind: str, operator: str, number: str) -> tuple[str, int | float]:
+    """Return the comparison of numbers of a DuckDB type with a number, which is whole if they are."""
     if kind.endswith("INT") or kind == "INTEGER":
-        operator, whole = whole_number(operator, number)
-        return Condition(element.name, operator, (whole,))
-    return Condition(element.name, operator, (int(number) if "." not in found.number else float(number),))
+        return whole_number(operator, Decimal(number))
+    return operator, float(number) if "." in number else int(number)
 
 
 def whole_number(operator: str, number: Decimal) -> tuple[str, int]:

@@ -13,7 +13,7 @@ from kbkit.english.words import may_be_verb
 from kbkit.questions.attribute_tests import AttributeTests, ConditionPart
 from kbkit.questions.clauses import SUPERLATIVE, L, Restriction, Rewriter, V, is_type
 from kbkit.questions.condition_rules import COMPARED, comparison
-from kbkit.questions.expressions import whole_number, year
+from kbkit.questions.expressions import compared_number, year
 from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.lexicon import stem
 from kbkit.questions.links import QuestionLink
@@ -225,6 +225,4 @@ class MeasureTests(AttributeTests):
         """Return the comparison and the constant for values of a DuckDB type."""
         if kind.startswith(("DATE", "TIMESTAMP")):
             return restriction.op, year(Decimal(number))
-        if kind.endswith("INT") and restriction.total != "avg":
-            return whole_number(restriction.op, Decimal(number))
-        return restriction.op, float(number) if "." in number else int(number)
+        return compared_number("DOUBLE" if restriction.total == "avg" else kind, restriction.op, number)

@@ -228,10 +228,10 @@ class QuestionReader:
         text = without_asides(without_introduction(text))
         if (listed := with_columns(text)) != text and not self._names_a_question(text):
             text = listed
-        has_quarters = bool(self.elements.labels.similarity("quarter").max(initial=0.0) >= 1)
-        if has_quarters or AttributeValues.of(self.stores).named(["q1"]):
-            return text  # Q1 may be one of the values
-        return with_months(text)
+        months = with_months(text)
+        if months == text or self.elements.labels.similarity("quarter").max(initial=0.0) >= 1:
+            return text
+        return text if AttributeValues.of(self.stores).named(["q1"]) else months  # Q1 may be one of the values
 
     def _names_a_question(self, text: str) -> bool:
         """Return whether a text has a name with a question mark: *the actors of Quo Vadis, Baby?*."""

@@ -13,6 +13,7 @@ from kbkit.answers.syntax import (
     Combine,
     Comparison,
     Condition,
+    Edge,
     Expression,
     Filter,
     Group,
@@ -104,14 +105,26 @@ class ReadingWords:
         for step, end in zip(rest[::2], rest[1::2], strict=True):
             if not isinstance(step, Step) or not isinstance(end, Nodes) or end.type is None or end.selector is not None:
                 raise _NoWordsError
-            said = [relation_words(self.schema.relation(edge.relation)) for edge in step.edges]
-            # The column `patient` of admissions says no more than the types.
+            if step.negated:
+                raise _NoWordsError
             plain = {stem(word) for kind in (before, end.type) if kind for word in label_words(kind)}
-            telling = dict.fromkeys(words for words in said if not {*map(stem, label_words(words))} <= plain)
+            telling = dict.fromkeys(filter(None, (self._edge(edge, plain) for edge in step.edges)))
             by = f" (by {' or '.join(telling)})" if telling else ""
             text = f"{type_plural(end.type)}{by} of {text}"
             before = end.type
         return text
+
+    def _edge(self, edge: Edge, plain: set[str]) -> str:
+        """Return the words for a relation and the conditions on its edges; "" if they say no more than the types.
+
+        ``plain`` are the stems of the types: the column `patient` of admissions needs no words.
+        """
+        if edge.closure:
+            raise _NoWordsError
+        words = relation_words(self.schema.relation(edge.relation))
+        if edge.conditions:
+            return f"{words} whose {listed(list(map(self._test, edge.conditions)))}"
+        return "" if {*map(stem, label_words(words))} <= plain else words
 
     def _filtered(self, tree: Filter) -> str:
         text = self._set(tree.source)

@@ -72,6 +72,7 @@ def read(workspace: Path) -> Taught:
         return Taught()
     try:
         data: dict[str, Any] = parse_json(path.read_text(encoding="utf-8"))
+        json.dumps(data, ensure_ascii=False).encode()  # an unpaired surrogate, which cannot be written, is a ValueError
         learned = data.get("learned")
         return Taught(
             {str(name): [str(word) for word in more] for name, more in data.get("synonyms", {}).items()},

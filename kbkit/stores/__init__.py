@@ -45,6 +45,7 @@ T = TypeVar("T")
 
 _OPENED = ("nodes", "tables", "adjacency", "triples", "columns", "text", "vectors", "embedder", "embeddings")
 """The properties of :class:`Stores` that keep what they opened."""
+_ABSENT = object()
 
 
 class Stores:
@@ -115,9 +116,10 @@ class Stores:
 
     def shared(self, compute: Callable[[Stores], T]) -> T:
         """Return ``compute(self)``, cached until the stores are closed."""
-        if compute not in self._shared:
-            self._shared[compute] = compute(self)
-        return cast("T", self._shared[compute])
+        found = self._shared.get(compute, _ABSENT)  # another thread may discard it
+        if found is _ABSENT:
+            found = self._shared[compute] = compute(self)
+        return cast("T", found)
 
     def renew(self, compute: Callable[[Stores], object]) -> None:
         """Discard the value of :meth:`shared`; the next access computes it again."""

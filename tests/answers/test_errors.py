@@ -139,6 +139,7 @@ SMALL = {
     "drug{approved contains 'true'}": "Column 6",
     "drug{weight = 'x'}": "Column 6",
     "person{approved = true}": "Column 8",
+    f"person -> [knows{{since not in {list(range(1990, 2000))}}}] -> person": "Column 18",
 }
 
 

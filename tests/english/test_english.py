@@ -187,6 +187,7 @@ def test_noun_phrases(world: KnowledgeBase, expression: str, text: str | None) -
         ("person -> [order{quantity = 2}] -> drug", None),  # the quantity of the person
         ("person:<p> -> [order{since = 2021}] -> drug", None),
         ("drug - (person:<p> -> [order{quantity = 2}] -> drug)", None),
+        ("person:<p> -> [order{quantity = 2}] -> drug -> [order] -> person", None),  # of the drugs with the quantity
     ],
 )
 def test_conditions_on_edges(small: KnowledgeBase, expression: str, text: str | None) -> None:

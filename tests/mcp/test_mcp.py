@@ -249,6 +249,7 @@ def test_questions_are_answered_with_proofs_or_refused(world: KnowledgeBase, wor
 def test_a_chosen_reading_answers_from_then_on(world_kb: Path, tmp_path: Path) -> None:
     question = "countries with twice as many lakes as Canada"
     with kbkit.open(shutil.copytree(world_kb, tmp_path / "world.kb")) as own:
+        assert "Invalid arguments of choose: 4 is greater" in called(own, "choose", question=question, reading=4)[0]
         assert "\nas you chose on 20" in called(own, "choose", question=question, reading=2)[0]
         assert "\nas you chose on 20" in called(own, "ask", question=question)[0]
 

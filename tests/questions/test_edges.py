@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 import kbkit
+from kbkit.answers.parse import parse
 from kbkit.kb import KnowledgeBase
+from kbkit.questions.reading_words import ReadingWords
 from tests.questions.golds import check_gold, made
 
 SCHOOL = """
@@ -35,6 +37,7 @@ READ = {
     "how many students had a grade below 3 in Sculpture": "SELECT 1",
     "students enrolled for more than 40 hours in Botany": "SELECT 'Quin Yates'",
     "students who enrolled for less than 10 hours": "VALUES ('Pia Wood'), ('Rosa Zane')",
+    "students enrolled for no longer than 10 hours in Sculpture": "VALUES ('Pia Wood'), ('Rosa Zane'), ('Omar Vale')",
     "students with status failed in Sculpture": "SELECT 'Rosa Zane'",
     "courses with withdrawn status": "SELECT 'Sculpture'",
     "who are the students with final rank 1 in Botany": "SELECT 'Quin Yates'",
@@ -77,6 +80,21 @@ def test_golds(kb: KnowledgeBase, school: Path, question: str) -> None:
 def test_near_misses_are_refused(kb: KnowledgeBase, question: str) -> None:
     result = kb.ask(question)
     assert not result.is_sure, result.expression
+
+
+@pytest.mark.parametrize(
+    ("expression", "words"),
+    [
+        (
+            'course:"Botany" -> [enrolled{grade > 3, status = "passed"}] -> student',
+            "students (by enrolled whose grade is more than 3 and status is passed) of the course Botany",
+        ),
+        ('course:"Botany" -> [enrolled+] -> student', ""),
+        ('course:"Botany" -> [!enrolled] -> student', ""),
+    ],
+)
+def test_words_of_a_reading_have_the_conditions_on_edges(kb: KnowledgeBase, expression: str, words: str) -> None:
+    assert ReadingWords(kb.schema).text(parse(expression)) == words
 
 
 def test_what_was_understood(kb: KnowledgeBase) -> None:

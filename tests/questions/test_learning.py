@@ -162,6 +162,7 @@ def test_files_without_pairs(kb: KnowledgeBase, path: Path, here: Run, tmp_path:
         b'{"choices": [["a"]]}',
         b'{"choices": [{"question": "a", "expression": 5, "when": "2025-01-02T03:04:05Z"}]}',
         b'{"choices": [{"question": "a", "expression": "b", "when": "\\u001b[2J"}]}',
+        b'{"choices": [{"question": "\\ud800", "expression": "b", "when": "2025-01-02T03:04:05Z"}]}',
         b'{"learned": {"weights": {}, "words": [], "more": 1}}',
         b'{"learned": {"weights": {"hops": "x"}, "words": []}}',
         b'{"learned": {"weights": {"hops": NaN}, "words": []}}',

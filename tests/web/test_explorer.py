@@ -115,7 +115,12 @@ def test_a_question_is_answered_above_the_hits_with_proofs(client: Any) -> None:
 def test_a_question_that_is_not_read_has_buttons_for_the_closest_readings(world_kb: Path, tmp_path: Path) -> None:
     with kbkit.open(shutil.copytree(world_kb, tmp_path / "world.kb")) as own:
         client = opened(own)
-        for question in ("countries with twice as many lakes as Canada?", "Which countries like cheese?"):
+        questions = (
+            "dry countries in Asia",
+            "countries with twice as many lakes as Canada?",
+            "Which countries like cheese?",
+        )
+        for question in questions:
             answer = client.get("/search/reading", params={"q": question})
             assert "Not answered: no meaning found for" in shown(answer)
             assert "sure" not in shown(answer)

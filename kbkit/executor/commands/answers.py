@@ -17,8 +17,8 @@ def ask(executor: Executor, argument: str) -> StatementOutcome:
     """Answer a question in plain English.
 
     The answer expression that it is read as becomes the last result: `.why` shows the proof of an answer. If the
-    reading is not certain, the question is not answered; a number then runs one of the closest readings. A line that
-    has the form of a question needs no `.ask`.
+    reading is not certain, the question is not answered; the number of one of the closest readings then answers with
+    it, and is remembered. A line that has the form of a question needs no `.ask`.
     """
     if not argument.strip():
         raise KbError("No question given", "Example: .ask Which rivers flow through Peru?")

@@ -114,8 +114,10 @@ class _Search:
         """Return the answer to a question, or the closest readings; nothing if the words are not a question."""
         question = links.text(request, "q")
         read = self._site.kb.ask(question) if question and self._site.kb.has("adjacency") else None
-        doubtful = read is None or (not read.matches) or read.confidence < _DOUBTFUL
-        if read is None or (doubtful and not is_question(question)):
+        if read is None:
+            return self._site.page("nothing.html", request)
+        doubtful = read.choice is None and (not read.matches or read.confidence < _DOUBTFUL)
+        if doubtful and not is_question(question):
             return self._site.page("nothing.html", request)
         return self._site.page(
             "reading.html", request, reply=reply(read, closest=_OTHERS), is_question=is_question(question)
