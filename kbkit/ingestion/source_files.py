@@ -125,7 +125,8 @@ def _inside(folder: Path, *, deep: bool) -> list[Path]:
     if archives.is_archive(folder):
         return sorted(archives.members(folder))
     walked = os.walk(folder) if deep else [(str(folder), [], [p.name for p in folder.iterdir() if p.is_file()])]
-    files = sorted(Path(parent) / name for parent, _, names in walked for name in names)
+    listed = (Path(parent) / name for parent, _, names in walked for name in names)
+    files = sorted(path for path in listed if path.is_file())  # no pipes, no links to nothing
     return [member for path in files for member in (_inside(path, deep=deep) if archives.is_archive(path) else [path])]
 
 
