@@ -97,6 +97,7 @@ def test_tables_called_like_documents_are_read_also_in_archives(tmp_path: Path) 
 def test_archives_links_and_subfolders_of_a_folder_are_named_if_they_are_not_read(tmp_path: Path) -> None:
     folder = _written(tmp_path / "in", {"books.csv": BOOKS, "_old/a.csv": BOOKS, "new/b.csv": LOANS})
     (folder / "elsewhere").symlink_to(tmp_path)
+    (folder / "new" / "gone.csv").symlink_to(tmp_path / "nothing")
     with zipfile.ZipFile(folder / "more.zip", "w") as archive:
         archive.writestr("loans.csv", LOANS)
         archive.writestr("notes.md", "x")
@@ -106,6 +107,7 @@ def test_archives_links_and_subfolders_of_a_folder_are_named_if_they_are_not_rea
     assert [note for note in inferred.notes if note.startswith("Not read")] == [
         "Not read: more.zip/notes.md (document, not a table)",
         f"Not read: elsewhere, _old/a.csv, new/b.csv (in a subfolder; to read them, add {to_add} to the command)",
+        "Not read: new/gone.csv (not a file: a pipe, or a link to nothing)",
     ]
 
 

@@ -145,5 +145,7 @@ def _reason(path: Path, root: Path) -> str:
     known = source_files.suffix(path) in source_files.FORMATS or archives.is_archive(path)
     if not known and not path.is_dir():
         return f"format {source_files.suffix(path) or 'unknown'}; to read it, convert it to CSV or JSON"
+    if os.path.lexists(path) and not (path.is_file() or path.is_dir()):
+        return "not a file: a pipe, or a link to nothing"
     inside = _SUBFOLDER if path.exists() else "in a hidden folder of an archive; to read it, extract it"
     return "without tables" if path.parent == root and not path.is_dir() else inside
