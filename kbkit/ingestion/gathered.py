@@ -131,7 +131,7 @@ def inside(root: Path, taken: Collection[Path] = ()) -> list[FileGroup]:
 
 def _folders(root: Path) -> Iterator[Path]:
     for folder in root.iterdir():
-        if folder.is_dir() and not folder.is_symlink() and not source_files.is_left_out(folder.name):
+        if folder.is_dir() and not folder.is_symlink() and not source_files.is_left_out(folder):
             yield folder
             yield from _folders(folder)
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from kbkit.directory.generations import KbDirectory
 from kbkit.errors import BadInputError, Option, UnknownNameError
 from kbkit.ingestion import archives
 from kbkit.ingestion.recipe import FileSpec, Recipe
@@ -185,12 +186,15 @@ def tables_in(paths: Sequence[Path], *, may_be_empty: bool = False) -> list[Path
 def _tables_inside(folder: Path, *, deep: bool) -> list[Path]:
     """Return the files with tables in a folder or an archive, with ``deep`` also in its subfolders."""
     found = [path for path in _inside(folder, deep=deep) if suffix(path) in FORMATS and not is_side_file(path)]
-    return [path for path in found if not any(map(is_left_out, path.relative_to(folder).parts[:-1]))]
+    between = {path.parent: [one for one in path.parents if one != folder and folder in one.parents] for path in found}
+    left_out = {one for parents in between.values() for one in parents if is_left_out(one)}
+    return [path for path in found if left_out.isdisjoint(between[path.parent])]
 
 
-def is_left_out(folder: str) -> bool:
+def is_left_out(folder: Path) -> bool:
     """Return whether a subfolder is hidden, a KB or a recipe."""
-    return folder.startswith((".", "_")) or folder.endswith((".kb", ".recipe"))
+    named = folder.name.startswith((".", "_")) or folder.name.endswith((".kb", ".recipe"))
+    return named or (KbDirectory(folder).exists() and (folder / "generations").is_dir())
 
 
 def _no_tables_hint(paths: Sequence[Path]) -> str:

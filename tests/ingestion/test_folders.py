@@ -73,6 +73,8 @@ def test_a_folder_with_folders_only_is_read_with_them_and_its_tables_stay_apart(
         "2024-03/data/keywords.csv": "crates,created,id,keyword\n5,2020-01-02,1,async\n6,,2,web\n",
         "2024-03/data/books.csv": BOOKS,
         "2024-03/data/loans.csv": LOANS,
+        "kb/CURRENT": "0001",
+        "kb/generations/0001/manifest.json": '[{"id": 1}, {"id": 2}]',
     }
     rows = {table.name: table.rows for table in infer([_written(tmp_path, files)], "x").tables}
     assert rows == {"books": 3, "categories": 2, "keywords": 2, "loans": 3}

@@ -127,7 +127,9 @@ def _files(root: Path, used: Collection[Path]) -> Iterator[Path]:
         yield from archives.members(root) if root in used else ()
         return
     for folder, inside, files in os.walk(root):
-        named = (name for name in inside if not source_files.is_left_out(name) or _UNDERSCORED.match(name))
+        named = (
+            name for name in inside if _UNDERSCORED.match(name) or not source_files.is_left_out(Path(folder, name))
+        )
         inside[:] = sorted(named)
         found = [Path(folder, name) for name in (*sorted(files), *inside)]
         for path in (path for path in found if path.is_symlink() or not path.is_dir()):
