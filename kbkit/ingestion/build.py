@@ -141,12 +141,17 @@ def ingest(
     prefixes = _prefixes(request)
     embedder = embed.load(request.embedder, prefixes, download=True) if "vectors" in stores else None
     progress = Progress(listener)
-    with one_line_errors(), directory.building(f"kbkit ingest {request.source}", replace=request.replace) as folder:
+    with (
+        one_line_errors(),
+        directory.building(f"kbkit ingest {request.source}", replace=request.replace) as folder,
+        contextlib.ExitStack() as opened,
+    ):
         if updated and directory.current() != updated.base:
             raise KbError("Another build published a generation meanwhile", "Run the update again")
         parts = directory.partial if source.recipe.converted else None
         with _keeping_parts(parts):
             built = _build_tables(source, request, folder, directory.partial, progress, watch)
+            opened.callback(built.database.close)  # if nothing else does
         if watch:
             watch.write(folder, source.name, source.recipe, request)
         manifest = Manifest(

@@ -8,8 +8,8 @@ the names of folders and files say is in the columns :data:`FOLDER` and :data:`F
 from __future__ import annotations
 
 import csv
+import filecmp
 import gzip
-import itertools
 import os
 import re
 import zlib
@@ -40,6 +40,8 @@ _SAME = 0.8
 _FEWEST = 2
 _LINES = 30
 """Lines at the start of a delimited file that may hold its header."""
+_LONGEST = 1 << 16
+"""Bytes of a line that are read at a time."""
 _MONTHS = (
     "jan(uary|uar)?|feb(ruary|ruar)?|mar(ch)?|märz?|apr(il)?|may|mai|june?|juni|july?|juli|aug(ust)?"
     "|sept?(ember)?|o[ck]t(ober)?|nov(ember)?|de[cz](ember)?|q[1-4]"
@@ -129,7 +131,7 @@ def inside(root: Path, taken: Collection[Path] = ()) -> list[FileGroup]:
 
 def _folders(root: Path) -> Iterator[Path]:
     for folder in root.iterdir():
-        if folder.is_dir() and not folder.is_symlink() and not source_files.is_left_out(folder.name):
+        if folder.is_dir() and not folder.is_symlink() and not source_files.is_left_out(folder):
             yield folder
             yield from _folders(folder)
 
@@ -214,7 +216,7 @@ def _header(path: Path) -> frozenset[str] | None:
     opener = gzip.open if path.suffix.lower() == ".gz" else open
     try:
         with opener(path, "rb") as handle:
-            content = b"".join(itertools.islice(handle, _LINES))
+            content = b"".join(handle.readline(_LONGEST) for _ in range(_LINES))
     except (OSError, EOFError, zlib.error):
         return None
     try:
@@ -223,7 +225,10 @@ def _header(path: Path) -> frozenset[str] | None:
         text = content.decode("latin-1")
     lines = text.splitlines(keepends=True)
     sign = max(",;|\t", key=max(lines, key=len, default="").count)
-    rows = [*csv.reader(lines, delimiter=sign)]
+    try:
+        rows = [*csv.reader(lines, delimiter=sign)]
+    except csv.Error:  # a field without end
+        return None
     fields = [field.strip() for field in (rows[titles(rows)] if rows else [])]
     numbers = [field for field in fields if field.replace(".", "").isdigit() and not YEAR.fullmatch(field)]
     return None if numbers else frozenset(fields)
@@ -235,7 +240,7 @@ def _group(root: Path, alike: Sequence[_FolderFiles]) -> FileGroup:
     parent = alike[0].folder.parent
     start = os.path.commonprefix([path.stem for path in files])  # noqa: RUF071 (by character)
     started = re.sub(r"(?<=[\W_])[^\W_]*$|[\W_\d]+$", "", start)
-    if not alike[0].whole and len({path.read_bytes() for path in files}) == 1:  # a copy in each folder
+    if not alike[0].whole and all(filecmp.cmp(files[0], path, shallow=False) for path in files[1:]):  # copies
         only = f"{ANCHOR}{_escaped(files[0].relative_to(root).as_posix())}"
         return FileGroup(started.strip("_- .") or parent.name, files[:1], (only,), copies=files[1:])
     if not alike[0].whole and len(alike) > 1:

@@ -122,6 +122,8 @@ def one_line_errors() -> Iterator[None]:
     except KbError:
         raise
     except Exception as error:
+        if tables.is_interrupt(error):
+            raise InterruptedBuildError("Build interrupted", "Nothing was changed") from None
         if is_disk_full(error):
             hint = ("Nothing was changed. Free disk space, or choose another ", Option("out"))
             raise KbError("Disk full", *hint) from error
@@ -174,6 +176,7 @@ class StoreBuilder:
             self._run_in_threads(stores, source)
         finally:
             source.close()
+            systems.remove_tree(self.folder / table_build.SPILL)
 
     def _run_in_threads(self, stores: Sequence[str], source: tables.Tables) -> None:
         pool = ThreadPoolExecutor(max_workers=_PARALLEL_BUILDS)

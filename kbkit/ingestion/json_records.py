@@ -89,14 +89,20 @@ def records_of_kind(rows: Sequence[dict[str, Any]], name: str, taken: Iterable[s
 
 def _with_objects(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return records with an object for an identifier alone, in a field that has the whole object in other records."""
-    for name in {name for row in rows for name in row}:
-        values = [row[name] for row in rows if row.get(name) is not None]
-        whole = [one for one in values if isinstance(one, dict)]
-        alone = [one for one in values if isinstance(one, str)]
-        key = next((one for one in IDS if whole and all(isinstance(each.get(one), str) for each in whole)), "")
-        if key and alone and len(whole) + len(alone) == len(values):
-            rows = [{**row, name: {key: row[name]}} if isinstance(row.get(name), str) else row for row in rows]
-    return rows
+    whole: dict[str, list[dict[str, Any]]] = {}
+    kinds: dict[str, set[type]] = {}
+    for row in rows:
+        for name, value in row.items():
+            if isinstance(value, dict):
+                whole.setdefault(name, []).append(value)
+            if value is not None:
+                kinds.setdefault(name, set()).add(type(value))
+    keys: dict[str, str] = {}
+    for name in (name for name in whole if kinds[name] == {dict, str}):
+        key = next((one for one in IDS if all(isinstance(each.get(one), str) for each in whole[name])), "")
+        keys |= {name: key} if key else {}
+    alone = ({name: {keys[name]: row[name]} for name in keys if isinstance(row.get(name), str)} for row in rows)
+    return [{**row, **objects} for row, objects in zip(rows, alone, strict=True)] if keys else rows
 
 
 def _unwrapped(row: Row) -> dict[str, Any]:
@@ -266,7 +272,7 @@ class _Splitter:
             if place in self._replaced:
                 key = self._replaced[place]
                 if place in self._kept:
-                    result[f"{name}_records"] = value and json.dumps(value, ensure_ascii=False)
+                    result[free_name(f"{name}_records", row)] = value and json.dumps(value, ensure_ascii=False)
                 if key is not None:
                     result[name] = [one[key] for one in value] if isinstance(value, list) else value and value[key]
             elif place in self._as_text:

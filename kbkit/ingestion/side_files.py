@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+import csv
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -13,6 +13,8 @@ _DOCUMENT = re.compile(r"(readme|licen[cs]e|copying|change(s|log)|authors|contri
 _TEXTS = (".txt", ".csv", ".tsv", ".tab", ".psv")
 _SIGNS = ",;\t|"
 _LINES = 200
+_LONGEST = 1 << 16
+"""Characters of a line that are read at a time."""
 _FEWEST_LINES = 3
 _WORDS = 5
 """Words of a line of prose."""
@@ -35,7 +37,10 @@ def is_of_system(path: Path) -> bool:
 
 
 def is_document(path: Path) -> bool:
-    """Return whether a file is a document: by its name, unless it has columns, or by its paragraphs."""
+    """Return whether a file is a document: by its paragraphs, or by the name of a text file, unless it has columns.
+
+    ``authors.csv`` with one column is a table.
+    """
     ending, named = path.suffix.lower(), _DOCUMENT.match(path.name) is not None
     if ending not in _TEXTS:
         return ending in DOCUMENTS or (named and not ending)
@@ -47,24 +52,34 @@ def is_document(path: Path) -> bool:
         return False
     wordy = sum(len(line.split()) >= _WORDS for line in filled)
     paragraphs = len(filled) >= _FEWEST_LINES and len(filled) < len(lines) and 2 * wordy >= len(filled)
-    return named or paragraphs
+    return paragraphs or (named and ending == ".txt")
 
 
 def _first_lines(path: Path) -> list[str]:
     """Return the first lines of a text file, without blank ones at the end; none of a member of an archive."""
+    if not path.is_file():  # a pipe would be waited for
+        return []
     try:
         with path.open(encoding="utf-8", errors="replace") as handle:
-            text = "".join(itertools.islice(handle, _LINES))
+            text = "".join(handle.readline(_LONGEST) for _ in range(_LINES))
     except OSError:
         return []
     return text.rstrip().splitlines()
 
 
 def _has_columns(lines: Sequence[str]) -> bool:
-    """Return whether nearly all lines have the same number of one delimiter."""
+    """Return whether nearly all lines have the same number of one delimiter, with or without those in quotes."""
     for sign in _SIGNS:
-        counts = Counter(line.count(sign) for line in lines)
-        number, count = counts.most_common(1)[0] if counts else (0, 0)
-        if number and len(lines) > 1 and count >= _ALIKE * len(lines):
-            return True
+        for counts in (Counter(line.count(sign) for line in lines), _unquoted(lines, sign)):
+            number, count = counts.most_common(1)[0] if counts else (0, 0)
+            if number and counts.total() > 1 and count >= _ALIKE * counts.total():
+                return True
     return False
+
+
+def _unquoted(lines: Sequence[str], sign: str) -> Counter[int]:
+    """Return how many rows have how many delimiters outside of quotes."""
+    try:
+        return Counter(len(row) - 1 for row in csv.reader(lines, delimiter=sign))
+    except csv.Error:
+        return Counter()

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from kbkit.directory.generations import KbDirectory
 from kbkit.errors import BadInputError, Option, UnknownNameError
 from kbkit.ingestion import archives
 from kbkit.ingestion.recipe import FileSpec, Recipe
@@ -125,7 +126,8 @@ def _inside(folder: Path, *, deep: bool) -> list[Path]:
     if archives.is_archive(folder):
         return sorted(archives.members(folder))
     walked = os.walk(folder) if deep else [(str(folder), [], [p.name for p in folder.iterdir() if p.is_file()])]
-    files = sorted(Path(parent) / name for parent, _, names in walked for name in names)
+    listed = (Path(parent) / name for parent, _, names in walked for name in names)
+    files = sorted(path for path in listed if path.is_file())  # no pipes, no links to nothing
     return [member for path in files for member in (_inside(path, deep=deep) if archives.is_archive(path) else [path])]
 
 
@@ -184,12 +186,15 @@ def tables_in(paths: Sequence[Path], *, may_be_empty: bool = False) -> list[Path
 def _tables_inside(folder: Path, *, deep: bool) -> list[Path]:
     """Return the files with tables in a folder or an archive, with ``deep`` also in its subfolders."""
     found = [path for path in _inside(folder, deep=deep) if suffix(path) in FORMATS and not is_side_file(path)]
-    return [path for path in found if not any(map(is_left_out, path.relative_to(folder).parts[:-1]))]
+    between = {path.parent: [one for one in path.parents if one != folder and folder in one.parents] for path in found}
+    left_out = {one for parents in between.values() for one in parents if is_left_out(one)}
+    return [path for path in found if left_out.isdisjoint(between[path.parent])]
 
 
-def is_left_out(folder: str) -> bool:
+def is_left_out(folder: Path) -> bool:
     """Return whether a subfolder is hidden, a KB or a recipe."""
-    return folder.startswith((".", "_")) or folder.endswith((".kb", ".recipe"))
+    named = folder.name.startswith((".", "_")) or folder.name.endswith((".kb", ".recipe"))
+    return named or (KbDirectory(folder).exists() and (folder / "generations").is_dir())
 
 
 def _no_tables_hint(paths: Sequence[Path]) -> str:

@@ -6,6 +6,7 @@ recipe, which are staged as in an ingest.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -109,7 +110,11 @@ def _publish(
     directory = KbDirectory(out)
     files = {name: list(getattr(delta, name)) for name in ("nodes", "edges", "texts", "delete")}
     progress = Progress(listener)
-    with one_line_errors(), directory.building(command, replace=True) as folder:
+    with (
+        one_line_errors(),
+        directory.building(command, replace=True) as folder,
+        contextlib.ExitStack() as opened,
+    ):
         live = directory.generation(directory.current())
         old = Manifest.read(live)
         check_tree(live)
@@ -123,6 +128,7 @@ def _publish(
                 lambda: _build(con, folder, live, old, delta, local, merges), con.interrupt
             )
             database = table_build.built_database(con, folder)
+            opened.callback(database.close)  # if nothing else does
         progress.report("load", 1, 1)
         manifest = dataclasses.replace(
             old,

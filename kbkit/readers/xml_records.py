@@ -76,9 +76,10 @@ class _Elements(MarkupReader):
             space = inner[2] if isinstance(inner, tuple) else ""
             own = key if len(self._spaces.get((name, key), ())) < _SEVERAL else f"{_word(space)}{key}"
             if (name, key, space) in self._listed:
-                listed = found.setdefault(own, [])
+                if not isinstance(found.get(own), list):  # an attribute may have the name of elements
+                    found[own] = [found[own]] if found.get(own) is not None else []
                 if one is not None:
-                    listed.append(one)
+                    found[own].append(one)
             elif _has_text(one) and not any(f"{own}_{field}" in found for field in one):
                 found |= {own: one[TEXT], **{f"{own}_{field}": text for field, text in one.items() if field != TEXT}}
             else:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _MAX_TYPE_TABLES = 100
 """With more types with attributes than this, one table holds them all: each table costs build time and disk blocks."""
-STAGING = "staging.duckdb"
+STAGING, SPILL = "staging.duckdb", "spill"
 _STAGING_MEMORY = "4GB"  # larger sources spill to disk
 WITHOUT_LOG = "RECOVERY_MODE no_wal_writes"
 """Attach a database whose statements are not logged and synced one by one: an interrupted build is discarded."""
@@ -38,7 +38,7 @@ def connect_staging(folder: Path) -> duckdb.DuckDBPyConnection:
 
 def _instance(folder: Path) -> duckdb.DuckDBPyConnection:
     """Return a connection to the instance of DuckDB for a build folder: the same one while any is open."""
-    spill = {"temp_directory": str(folder / "spill"), "memory_limit": _STAGING_MEMORY}
+    spill = {"temp_directory": str(folder / SPILL), "memory_limit": _STAGING_MEMORY}
     return duckdb.connect(f":memory:{folder}", config={**NO_EXTENSIONS, **spill})
 
 
@@ -49,8 +49,12 @@ def built_database(staging: duckdb.DuckDBPyConnection, folder: Path) -> duckdb.D
     the closed connection are gone.
     """
     con = _instance(folder)
-    staging.close()
-    con.execute(f"DETACH staging; ATTACH {literal(str(folder / FILE))} AS kb (READ_ONLY)")
+    try:
+        staging.close()
+        con.execute(f"DETACH staging; ATTACH {literal(str(folder / FILE))} AS kb (READ_ONLY)")
+    except BaseException:
+        con.close()  # the error may hold it, and the next build of this folder would find its databases
+        raise
     return con
 
 

@@ -270,8 +270,8 @@ class Tables:
         try:
             with stopped_by_ctrl_c(cursor.interrupt):
                 yield
-        except RuntimeError as error:  # which DuckDB raises in the main thread
-            if str(error) == "Query interrupted":
+        except RuntimeError as error:
+            if is_interrupt(error):
                 raise KeyboardInterrupt from None
             raise shortage(error) or error from None
         except _NOT_DAMAGED:
@@ -286,6 +286,11 @@ class Tables:
             cursor = self._con.cursor()
         cursor.execute("USE kb")
         return cursor
+
+
+def is_interrupt(error: Exception) -> bool:
+    """Return whether DuckDB raised an error in the main thread because of Ctrl-C."""
+    return isinstance(error, RuntimeError) and str(error) == "Query interrupted"
 
 
 def _register(cursor: duckdb.DuckDBPyConnection, frames: Mapping[str, pl.DataFrame]) -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -124,8 +124,9 @@ class Text:
         self._unstemmed = PLAIN if settings.analyzer == "english" else None
         self._schema, self._relations = schema, settings.relations
         # A search analyzes its query several times: to find, to name, to explain.
-        self._words = lru_cache(_MAX_ANALYZED)(self._words_of)
-        self._known_tokens = lru_cache(_MAX_ANALYZED)(self._tokens_of)
+        # Functions rather than methods, which would keep the index open until the next garbage collection.
+        self._words = lru_cache(_MAX_ANALYZED)(partial(_words_of, self._analyzer, self._unstemmed))
+        self._known_tokens = lru_cache(_MAX_ANALYZED)(partial(_tokens_of, self._analyzer))
         self._searcher = self._index.searcher()
 
     def _opened(self, folder: Path) -> tantivy.Index:
@@ -155,14 +156,6 @@ class Text:
     def words(self, text: str) -> list[str]:
         """Return the distinct index words of a query, in order; stop words only if there are no others."""
         return list(self._words(text))
-
-    def _words_of(self, text: str) -> tuple[str, ...]:
-        words = self._analyzer.analyze(text)
-        if self._unstemmed:
-            # Stop words are compared unstemmed: "being" and "Ares" have the stems "be" and "are".
-            plain = self._unstemmed.analyze(text)
-            words = [word for word, form in zip(words, plain, strict=True) if form not in STOP_WORDS] or words
-        return tuple(dict.fromkeys(words))[:_MAX_QUERY_WORDS]
 
     @property
     def ranked(self) -> dict[str, float]:
@@ -373,7 +366,17 @@ class Text:
         """Return the first 256 words of a text with their positions, plain and stemmed."""
         return list(self._known_tokens(text))
 
-    def _tokens_of(self, text: str) -> tuple[Word, ...]:
-        plain, stems = PLAIN.pre_tokenize(text).tokens, self._analyzer.analyze(text)
-        words = zip(plain, stems, strict=True)
-        return tuple(Word(t.char_offset_from, t.char_offset_to, t.text, stem) for t, stem in words)[:_MAX_QUERY_WORDS]
+
+def _words_of(analyzer: tantivy.TextAnalyzer, unstemmed: tantivy.TextAnalyzer | None, text: str) -> tuple[str, ...]:
+    words = analyzer.analyze(text)
+    if unstemmed:
+        # Stop words are compared unstemmed: "being" and "Ares" have the stems "be" and "are".
+        plain = unstemmed.analyze(text)
+        words = [word for word, form in zip(words, plain, strict=True) if form not in STOP_WORDS] or words
+    return tuple(dict.fromkeys(words))[:_MAX_QUERY_WORDS]
+
+
+def _tokens_of(analyzer: tantivy.TextAnalyzer, text: str) -> tuple[Word, ...]:
+    plain, stems = PLAIN.pre_tokenize(text).tokens, analyzer.analyze(text)
+    words = zip(plain, stems, strict=True)
+    return tuple(Word(t.char_offset_from, t.char_offset_to, t.text, stem) for t, stem in words)[:_MAX_QUERY_WORDS]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -52,7 +53,7 @@ def test_files_beside_the_tables_are_named_and_not_read(tmp_path: Path) -> None:
     inferred = infer([_written(tmp_path, files)], "x")
     assert [table.name for table in inferred.tables] == ["books"]
     assert [note for note in inferred.notes if note.startswith("Not read")] == [
-        "Not read: LICENSE.csv, README.txt, about.txt (document, no table)",
+        "Not read: LICENSE.csv, README.txt, about.txt (document, not a table)",
         "Not read: Thumbs.db, ~$books.xlsx (file of the system or of an open program)",
         "Not read: shapes.sdf (format .sdf; to read it, convert it to CSV or JSON)",
         "Not read: covers/1.png (media)",
@@ -72,9 +73,62 @@ def test_a_folder_with_folders_only_is_read_with_them_and_its_tables_stay_apart(
         "2024-03/data/keywords.csv": "crates,created,id,keyword\n5,2020-01-02,1,async\n6,,2,web\n",
         "2024-03/data/books.csv": BOOKS,
         "2024-03/data/loans.csv": LOANS,
+        "kb/CURRENT": "0001",
+        "kb/generations/0001/manifest.json": '[{"id": 1}, {"id": 2}]',
     }
     rows = {table.name: table.rows for table in infer([_written(tmp_path, files)], "x").tables}
     assert rows == {"books": 3, "categories": 2, "keywords": 2, "loans": 3}
+
+
+def test_tables_called_like_documents_are_read_also_in_archives(tmp_path: Path) -> None:
+    files = {
+        "authors.csv": "author\nAnn Lee\nBo Ray\n",
+        "citations.csv": 'id,title\n1,"A, or B"\n2,C\n3,"D, E, and F"\n',
+        "README.txt": PROSE,
+    }
+    folder = _written(tmp_path / "in", files)
+    with zipfile.ZipFile(tmp_path / "in.zip", "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    for source in (folder, tmp_path / "in.zip"):
+        inferred = infer([source], "x")
+        assert sorted(table.name for table in inferred.tables) == ["authors", "citations"]
+        assert "Not read: README.txt (document, not a table)" in inferred.notes
+
+
+def test_archives_links_and_subfolders_of_a_folder_are_named_if_they_are_not_read(tmp_path: Path) -> None:
+    folder = _written(tmp_path / "in", {"books.csv": BOOKS, "_old/a.csv": BOOKS, "new/b.csv": LOANS})
+    (folder / "elsewhere").symlink_to(tmp_path)
+    (folder / "new" / "gone.csv").symlink_to(tmp_path / "nothing")
+    with zipfile.ZipFile(folder / "more.zip", "w") as archive:
+        archive.writestr("loans.csv", LOANS)
+        archive.writestr("notes.md", "x")
+    inferred = infer([folder], "x")
+    assert sorted(table.name for table in inferred.tables) == ["books", "loans"]
+    to_add = f"{folder / 'elsewhere'}, {folder / '_old'}, {folder / 'new'}"
+    assert [note for note in inferred.notes if note.startswith("Not read")] == [
+        "Not read: more.zip/notes.md (document, not a table)",
+        f"Not read: elsewhere, _old/a.csv, new/b.csv (in a subfolder; to read them, add {to_add} to the command)",
+        "Not read: new/gone.csv (not a file: a pipe, or a link to nothing)",
+    ]
+
+
+def test_names_without_identifiers_in_brackets_are_not_lost(tmp_path: Path) -> None:
+    genes = "id,places\n" + "".join(f"g{n},nucleus [GO:{n % 3}]; cytosol\n" for n in range(9))
+    files = {"genes.csv": genes, "terms.csv": "id,name\nGO:0,a\nGO:1,b\nGO:2,c\n"}
+    assert _links(infer([_written(tmp_path, files)], "x")) == set()
+
+
+def test_numbers_of_versions_are_no_dates(tmp_path: Path) -> None:
+    rows = "id,version,day\n1,01.02.03,01.02.03\n2,04.05.06,04.05.06\n"
+    [table] = infer([_written(tmp_path, {"releases.csv": rows})], "x").tables
+    assert [table.columns[name].look for name in ("version", "day")] == ["text", "date"]
+
+
+def test_numbers_that_become_text_are_named(tmp_path: Path) -> None:
+    files = {"books.csv": BOOKS, "films.csv": "id,title,year\n1,A,about 1990\n2,B,1991\n"}
+    note = "Read as text, like another attribute of the same name: books.year (films.year has texts)"
+    assert note in infer([_written(tmp_path, files)], "x").notes
 
 
 @pytest.mark.parametrize("names", [("20221231-007.CSV", "20231231-008.CSV"), ("january.csv", "february.csv")])
@@ -179,6 +233,8 @@ def test_a_link_that_the_user_names_is_not_replaced_by_one_of_several_columns(tm
         (["protein1 protein2 score", "a1 b1 5", "a1 b2 6"], " "),
         (["first last", "Ann Lee", "Bo Ray"], ","),  # names have no digits
         (["a b", "1 2", "3"], ","),
+        (["full name", "Room 12", "Room 13"], ","),
+        (["a b", "1 2", "3 4"], " "),
     ],
 )
 def test_blanks_separate_fields_with_digits(lines: list[str], delimiter: str) -> None:
@@ -260,3 +316,8 @@ def test_nested_elements_of_xml_are_nodes_with_shared_names(tmp_path: Path) -> N
     }
     links = _links(infer([path], "x"))
     assert {"article author author", "article.cite_terms_term term"} <= links
+
+
+def test_an_attribute_with_the_name_of_elements_is_one_of_them(tmp_path: Path) -> None:
+    path = _written(tmp_path, {"set.xml": '<set><a b="1"><b>2</b><b>3</b></a><a><b>4</b></a></set>'}) / "set.xml"
+    assert xml_records.read(path)["a"] == [{"b": ["1", "2", "3"]}, {"b": ["4"]}]

@@ -111,13 +111,14 @@ def _delimiter(text: str) -> str:
 def _has_fields_between_blanks(text: str) -> bool:
     """Return whether lines are fields with one blank between them, such as edges: each has as many, some with digits.
 
-    Names of persons have several words, too, but no digits.
+    Names of persons have several words, too, but no digits. Of two fields, both have digits: ``Room 12`` is one.
     """
     first, *others = [line.split(" ") for line in text.splitlines()[:_LINES] if line.strip()] or [[]]
     if len(first) < _PAIR or len(others) < _PAIR or len(set(first)) < len(first) or "" in first:
         return False
     alike = all(len(fields) == len(first) and "" not in fields for fields in others)
-    return alike and any(all(_DIGIT.search(field) for field in column) for column in zip(*others, strict=True))
+    enough = all if len(first) == _PAIR else any
+    return alike and enough(all(_DIGIT.search(field) for field in column) for column in zip(*others, strict=True))
 
 
 def _is_quoted(text: str) -> bool:

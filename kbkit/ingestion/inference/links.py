@@ -102,6 +102,7 @@ class _Finder:
         self._tables = {table.name: table for table in tables}
         self._targets: dict[str, list[str]] = {}
         self._shared = SharedValues(con)
+        self._codes: dict[str, list[str]] = {}
         self.unclear: dict[str, Sequence[str]] = {}
 
     def find_targets(self) -> None:
@@ -268,8 +269,8 @@ class _Finder:
         if own:
             return None
         by_full_name = listed.full_name_link(self._con, table, column, self._tables.values(), self._shared)
-        bracketed = listed.bracketed(table, column, targets, self._shared)
-        return by_full_name or bracketed or listed.link(table, column, targets, self._shared)
+        bracketed = by_full_name or listed.bracketed(self._con, table, column, targets, self._shared)
+        return bracketed or listed.link(table, column, targets, self._shared)
 
     def _several(self, table: ProfiledTable, column: ProfiledColumn) -> list[TableLink]:
         """Return the links of a column of long identifiers to the tables that have some of them each."""
@@ -409,8 +410,10 @@ class _Finder:
 
     def _telling(self, table: ProfiledTable) -> list[str]:
         """Return the columns of long codes that never repeat, whatever their names: identifiers of another source."""
-        codes = [c for c in table.columns.values() if c.look == "text" and c.length >= _TELLING and not c.signs]
-        return [c.name for c in codes if never_repeats(self._con, table, c)]
+        if table.name not in self._codes:
+            codes = [c for c in table.columns.values() if c.look == "text" and c.length >= _TELLING and not c.signs]
+            self._codes[table.name] = [c.name for c in codes if never_repeats(self._con, table, c)]
+        return self._codes[table.name]
 
 
 def _type_of(column: str) -> str:

@@ -12,6 +12,7 @@ from kbkit.ingestion.inference.looks import BRACKETED, QUOTED, ProfiledColumn
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.shared_values import SharedValues
 from kbkit.ingestion.inference.table_link import TableLink
+from kbkit.stores.sql_names import identifier
 
 if TYPE_CHECKING:
     import duckdb
@@ -49,13 +50,21 @@ def link(
 
 
 def bracketed(
-    table: ProfiledTable, column: ProfiledColumn, targets: Iterable[tuple[ProfiledTable, str]], shared: SharedValues
+    con: Connection,
+    table: ProfiledTable,
+    column: ProfiledColumn,
+    targets: Iterable[tuple[ProfiledTable, str]],
+    shared: SharedValues,
 ) -> TableLink | None:
     """Return the link of a list of names with identifiers in brackets, ``nucleus [GO:5634]``, to one of ``targets``.
 
-    The column becomes one of identifiers. Returns None, and leaves the column as it is, if there is no such target.
+    The column becomes one of identifiers. Returns None, and leaves the column as it is, if there is no such target, or
+    an element without an identifier, which would be lost.
     """
     if column.separator not in (";", "|"):
+        return None
+    lacks = rf"len(list_filter({column.elements}, lambda x: NOT regexp_matches(x, '\[[^\[\]]+\]'))) > 0"
+    if con.execute(f"SELECT 1 FROM {identifier(table.name)} WHERE {lacks} LIMIT 1").fetchall():
         return None
     table.columns[column.name] = replace(column, separator=BRACKETED)
     for other, by in targets:

@@ -47,6 +47,9 @@ _TIMED = {form: f"{form} %I:%M %p" for form in ("%b %d, %Y", "%B %d, %Y")}
 """Forms of days in a column of which some values have a time, too."""
 _TWO_WAYS = {"%m/%d/%Y", "%d/%m/%Y"}
 """Forms of a date such as 3/4/2020. If nothing decides between them, it stays text."""
+_LIKE_NUMBERS = ("%Y%m%d", "%d.%m.%y")
+"""Forms of dates that identifiers and numbers of versions and sections have, too."""
+_NUMBERED = frozenset(("version", "release", "build", "section", "chapter", "paragraph"))
 _ADDRESS = r" \(https?://[^ )]+\)"
 """The address of a page after its name, as Notion writes links."""
 _ISO = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9:.]+Z?)?"
@@ -259,7 +262,8 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
     def all_are(*checks: str) -> bool:
         return present > 0 and any(look[check] >= present for check in checks)
 
-    days = [form for form in _DATES if all_are(f"date {form}") and not (form == "%Y%m%d" and names.is_id(one.name))]
+    numbered = names.is_id(one.name) or bool(set(names.words(one.name)[-1:]) & _NUMBERED)
+    days = [form for form in _DATES if all_are(f"date {form}") and not (form in _LIKE_NUMBERS and numbered)]
     is_measure = bool(days) or all_are("numbers", "grouped", "money", "decimal_commas", "dates", "zoned")
     value, missing = _cleaned(one.value, look, is_measure=is_measure, na=na)
     signs = "".join(sign for sign in ";|," if look[f"sign {sign}"])

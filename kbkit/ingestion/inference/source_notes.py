@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import mimetypes
 import os
+import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
-from kbkit.ingestion import json_shapes, side_files, source_files
+from kbkit.ingestion import archives, json_shapes, side_files, source_files
 from kbkit.ingestion.inference import names
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.roles import TablePlan
@@ -20,6 +21,8 @@ _SHOWN = 5
 _NARROW = ("integer", "number", "date", "boolean")
 _FILES = 3
 """Files that a note lists."""
+_SUBFOLDER = "in a subfolder"
+_UNDERSCORED = re.compile("_[^_]")
 
 
 def skipped(given: Path, path: Path) -> Iterator[str]:
@@ -81,30 +84,56 @@ def mixed(plan: TablePlan) -> Iterator[str]:
         texts = [column for column, look in by_column.items() if look in ("text", "prose")]
         found += [f"{one} ({texts[0]} has texts)" for one, look in by_column.items() if texts and look in _NARROW]
     if found:
-        yield f"Attributes of one name have one type; text: {', '.join(found[:_SHOWN])}"
+        more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+        yield f"Read as text, like another attribute of the same name: {', '.join(found[:_SHOWN])}{more}"
 
 
 # -- files ------------------------------------------------------------------------------------------------------------
 
 
 def unread(given: Sequence[Path], taken: Collection[Path]) -> Iterator[str]:
-    """Yield a note on the files in the folders ``given`` that are not among those ``taken``, by the reason."""
+    """Yield a note on the files in the folders and archives ``given`` that are not ``taken``, by the reason.
+
+    Files in subfolders have one note with the folders to add.
+    """
     by_reason: dict[str, list[str]] = {}
-    for root in (path for path in given if path.is_dir()):
-        for path in _files(root):
-            if path not in taken:
-                reason = _reason(path, root)
-                by_reason.setdefault(reason, []).append(path.relative_to(root).as_posix())
+    folders: dict[Path, None] = {}
+    used = frozenset(archives.sources({"": [*taken]}))
+    for root in (path for path in given if path.is_dir() or archives.is_archive(path)):
+        for path in (path for path in _files(root, used) if path not in taken):
+            reason = _reason(path, root)
+            if reason == _SUBFOLDER:
+                folders[path if path.is_dir() else path.parent] = None
+            by_reason.setdefault(reason, []).append(path.relative_to(root).as_posix())
     for reason, files in by_reason.items():
-        more = f" and {len(files) - _FILES:,} more" if len(files) > _FILES else ""
-        yield f"Not read: {', '.join(files[:_FILES])}{more} ({reason})"
+        remedy = _to_add([*map(str, folders)]) if reason == _SUBFOLDER else ""
+        yield f"Not read: {_some(files)} ({reason}{remedy})"
 
 
-def _files(root: Path) -> Iterator[Path]:
-    """Yield the files in a folder at any depth, except those of hidden folders and of KBs."""
+def _to_add(folders: Sequence[str]) -> str:
+    return f"; to read {'it' if len(folders) == 1 else 'them'}, add {_some(folders)} to the command"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _FILES:,} more" if len(names) > _FILES else ""
+    return f"{', '.join(names[:_FILES])}{more}"
+
+
+def _files(root: Path, used: Collection[Path]) -> Iterator[Path]:
+    """Yield the files in a folder at any depth, and the links to folders, which are not followed, except those in
+    hidden folders and KBs; of archives that are ``used``, the members. A folder such as ``_data`` is not hidden.
+    """
+    if archives.is_archive(root):
+        yield from archives.members(root) if root in used else ()
+        return
     for folder, inside, files in os.walk(root):
-        inside[:] = sorted(name for name in inside if not source_files.is_left_out(name))
-        yield from (Path(folder, name) for name in sorted(files))
+        named = (
+            name for name in inside if _UNDERSCORED.match(name) or not source_files.is_left_out(Path(folder, name))
+        )
+        inside[:] = sorted(named)
+        found = [Path(folder, name) for name in (*sorted(files), *inside)]
+        for path in (path for path in found if path.is_symlink() or not path.is_dir()):
+            yield from archives.members(path) if path in used and archives.is_archive(path) else [path]
 
 
 def _reason(path: Path, root: Path) -> str:
@@ -112,9 +141,13 @@ def _reason(path: Path, root: Path) -> str:
     if side_files.is_of_system(path):
         return "file of the system or of an open program"
     if side_files.is_document(path):
-        return "document, no table"
+        return "document, not a table"
     if kind in ("image", "audio", "video", "font"):
         return "media"
-    if source_files.suffix(path) not in source_files.FORMATS:
+    known = source_files.suffix(path) in source_files.FORMATS or archives.is_archive(path)
+    if not known and not path.is_dir():
         return f"format {source_files.suffix(path) or 'unknown'}; to read it, convert it to CSV or JSON"
-    return f"in a subfolder; to read it, add {path.parent} to the command" if path.parent != root else "no table"
+    if os.path.lexists(path) and not (path.is_file() or path.is_dir()):
+        return "not a file: a pipe, or a link to nothing"
+    inside = _SUBFOLDER if path.exists() else "in a hidden folder of an archive; to read it, extract it"
+    return "without tables" if path.parent == root and not path.is_dir() else inside
