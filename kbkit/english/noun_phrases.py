@@ -16,7 +16,7 @@ _SLOT = re.compile(r"<([^<>]+)>(?: \w+)?")
 _ROLE = re.compile(r"\b(work(?:ed)?) as ['\"]([a-z][^'\"]*)['\"]")
 _JOB = re.compile(r"(?:work(?:s|ed) as|did not work as) an? ([a-z][^'\"]*)")
 _WITH_JOB = re.compile(r"\b(a person|any person|people) who work(?:s|ed)? as an? ([a-z][^'\",]*)$")
-_VERB = re.compile(r"(?!was |.* (?:or|by)\b)[a-z]+(?: [a-z]+){0,4}")
+_VERB = re.compile(r"(?!was |.* (?:or|by|not|that|who)\b)[a-z]+(?: [a-z]+){0,4}")
 """Verb phrases that can be said twice in a sentence."""
 _NEAR = "in "
 _AS_NOUN = re.compile(r"(?:is|are each|are) the (?!basis|home|subject|work)(\w+) (of .+)")
@@ -138,23 +138,26 @@ class NounPhrase:
 
         return replace(self, clauses=tuple(map(said, self.clauses)))
 
-    def sharing(self, noun: str, name: str, role: str = "") -> NounPhrase:
-        """Return the phrase with *a country that X lies in* for *the same country as X*: there are several.
+    def sharing(self, noun: str, name: str, roles: Mapping[str, str], *, are_several: bool = True) -> NounPhrase:
+        """Return the phrase with *a country that X lies in* for *the same country as X*, if ``are_several``.
 
-        ``role`` is what the shared thing is of X (*actor*): *shares an actor with X*.
+        ``roles``: what the shared thing is of X by verb; *shares an actor with X* for *stars the same person as X*.
         """
         one = f"the same {noun} as {name}"
-        shared = f"{with_article(role)} with {name}"
 
         def replaced(clause: Clause) -> Clause:
-            texts = (clause.singular, clause.plural, clause.reduced)
-            if role and one in clause.singular:
+            verb, found, rest = clause.singular.partition(f" {one}")
+            is_whole = clause.is_subject and bool(found) and not rest
+            if is_whole and verb in roles:
+                shared = f"{with_article(roles[verb])} with {name}"
                 return Clause(f"shares {shared}", f"share {shared}", f"sharing {shared}" if clause.reduced else "")
-            verb = clause.singular.partition(one)[0].strip()
-            is_short = clause.is_subject and bool(_VERB.fullmatch(verb)) and f"{verb} {one}" == clause.singular
-            several = (
-                f"{with_article(noun)} that {name} {verb}" if is_short else f"one of the same {plural(noun)} as {name}"
-            )
+            if not are_several:
+                return clause
+            is_negated = "not" in verb.split(" ")
+            several = f"{'any' if is_negated else 'one'} of the same {plural(noun)} as {name}"
+            if is_whole and _VERB.fullmatch(verb):
+                several = f"{with_article(noun)} that {name} {verb}"
+            texts = (clause.singular, clause.plural, clause.reduced)
             one_of, many, short = (text.replace(one, several) for text in texts)
             others = tuple(map(replaced, clause.others))
             return replace(clause, singular=one_of, plural=many, reduced=short, others=others)

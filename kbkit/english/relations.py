@@ -12,12 +12,12 @@ from kbkit.english.categories import GROUPS
 from kbkit.english.frames import frame_file
 from kbkit.english.noun_phrases import Clause
 from kbkit.english.readable import relation_problem
-from kbkit.english.types import type_noun
+from kbkit.english.types import are_people, type_noun
 from kbkit.english.verbs import GRADES, VerbPhrase, has_bare_object, of_noun, verb_phrase
 from kbkit.english.words import PREPOSITIONS, plural, spoken, with_article
 from kbkit.schema import Relation, Schema
 
-ACTOR = "actor"
+_ACTOR = "actor"
 REMEDY = 'Give them phrases in the recipe, such as phrases = { head = "cites", tail = "is cited by" }'
 """What to do about relations that cannot be worded."""
 _LISTED = 5
@@ -200,10 +200,14 @@ def known_phrase(label: str, *, of_head: bool) -> str:
     return given or (f"has the {words_of_name(noun).noun}" if is_grade else "")
 
 
-def role_of(phrase: str) -> str:
-    """Return what the object of a verb phrase is of its subject: *actor* for *stars*; "" if unknown."""
+def roles_of(kind: str, *, are_several: bool) -> dict[str, str]:
+    """Return what nodes of a type are of the subjects of verb phrases whose objects they are: *actor* for *stars*.
+
+    Only people are actors. If a subject has one object, it is called so only if it is an actor: no film stars the same
+    person as another film.
+    """
     roles: Mapping[str, str] = frame_file("relations")["roles"]
-    return roles.get(phrase, "")
+    return {verb: role for verb, role in roles.items() if (are_people(kind) if role == _ACTOR else are_several)}
 
 
 def unworded(schema: Schema) -> dict[str, str]:

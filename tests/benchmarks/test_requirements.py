@@ -243,15 +243,21 @@ def test_flags_are_worded_as_what_holds(tmp_path: Path) -> None:
     ("verb", "noun", "role", "said"),
     [
         ("star", "person", "actor", "share an actor with X"),
+        ("do not star", "person", "actor", "do not star any of the same people as X"),
+        ("belong to a film that stars", "person", "actor", "belong to a film that stars one of the same people as X"),
+        ("do not lie in", "country", "", "do not lie in any of the same countries as X"),
         ("lie in", "country", "", "lie in a country that X lies in"),
         ("were written by", "person", "", "were written by one of the same people as X"),
     ],
 )
 def test_what_several_share_is_worded(verb: str, noun: str, role: str, said: str) -> None:
-    one = {"star": "stars", "lie in": "lies in", "were written by": "was written by"}[verb]
+    first, *rest = verb.split(" ")
+    one = " ".join([{"do": "does", "were": "was"}.get(first, f"{first}s"), *rest])
     clause = Clause(f"{one} the same {noun} as X", f"{verb} the same {noun} as X")
-    [shared] = NounPhrase("thing", (clause,)).sharing(noun, "X", role).clauses
+    [shared] = NounPhrase("thing", (clause,)).sharing(noun, "X", {"stars": role} if role else {}).clauses
     assert shared.plural == said
+    [kept] = NounPhrase("thing", (clause,)).sharing(noun, "X", {}, are_several=False).clauses
+    assert kept == clause
 
 
 def test_only_things_that_one_chooses_are_recommended() -> None:

@@ -20,7 +20,7 @@ def judge(
     """Return the rating of each turn of each conversation (None: the judge failed), and the number of failures.
 
     A conversation is rated in one call. If the reply does not have one rating per turn, each turn is rated in a call of
-    its own; so are the turns of a conversation of more than 20, which a reply may not have: small models would go on.
+    its own. A reply may have 20 ratings at most, because small models do not stop.
     """
     inputs = [_turns(conversation, attempt) for conversation, attempt in zip(conversations, attempts, strict=True)]
     replies = calls.ask(PROMPT, [{"turns": turns} for turns in inputs])

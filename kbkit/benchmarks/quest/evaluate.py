@@ -162,8 +162,8 @@ def _labelled(frame: pl.DataFrame, labels: Mapping[str, object]) -> pl.DataFrame
 # -- recall by the age of documents (appendix D) ----------------------------------------------------------------------
 
 BEFORE, AFTER = "before", "after"
+"""When documents were created: those from before a system was trained may be easier."""
 _DEPTH = 100
-"""What a system saw in training may be easier: documents from before and after."""
 
 
 def read_titles(path: Path) -> frozenset[str]:

@@ -262,12 +262,13 @@ def _attributes(kb: KnowledgeBase, domain: str) -> Iterator[Family]:
     counts = " UNION ALL ".join(_counts_sql(node_type.table, position, a) for position, a in enumerate(usable))
     for position, distinct, count, low, high, top in kb.tables.lookup(f"{counts} ORDER BY position").iter_rows():
         years = low is not None and low >= YEARS[0] and high <= YEARS[1]
-        is_constant = usable[position].type == _STRING and top is not None and top >= CONSTANT * count
-        values = _values(kb, node_type.table, usable[position]) if distinct <= _MAX_VALUES else []
-        is_list = usable[position].type == _STRING and (are_lists(values) or are_codes(values))
+        is_text = usable[position].type == _STRING
+        is_constant = is_text and top is not None and top >= CONSTANT * count
+        values = _values(kb, node_type.table, usable[position]) if is_text and distinct <= _MAX_VALUES else []
+        is_unfit = is_constant or are_lists(values) or are_codes(values)
         if is_flag(usable[position]) and usable[position].type != "BOOLEAN" and (low, high) != (0, 1):
             continue
-        if _groups(usable[position], distinct, count, years=years) and not (is_constant or is_list):
+        if _groups(usable[position], distinct, count, years=years) and not is_unfit:
             yield _attribute(domain, usable[position], years=years)
 
 

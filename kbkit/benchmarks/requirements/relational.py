@@ -26,7 +26,7 @@ from kbkit.benchmarks.pipeline import Row, Stage
 from kbkit.benchmarks.requirements.plausible import implausible
 from kbkit.english.noun_phrases import NounPhrase, given
 from kbkit.english.readable import name_problem
-from kbkit.english.relations import ACTOR, REMEDY, Link, role_of, unworded
+from kbkit.english.relations import REMEDY, roles_of, unworded
 from kbkit.english.types import type_noun
 from kbkit.english.words import YEARS
 from kbkit.errors import Command, KbError, Option
@@ -179,17 +179,10 @@ def with_middles(
         middles = {
             int(one) for relation, forward in moves for one in kb.session.move(relation, forward).neighbors(node)
         }
-        role = _role(kb, template, kind, moves)
-        if len(middles) > 1 or role == ACTOR:  # not: star the same person as a film
-            words = words.sharing(type_noun(kind), f"<{slot}>", role)
+        several = len(middles) > 1
+        roles = roles_of(kind, are_several=several)
+        words = words.sharing(type_noun(kind), f"<{slot}>", roles, are_several=several)
     return _of_one_middle(kb, template, words, slots)
-
-
-def _role(kb: KnowledgeBase, template: Template, kind: str, moves: Sequence[tuple[str, bool]]) -> str:
-    """Return what things are of the nodes that a relation joins them to, such as *actor* of a film; "" if unknown."""
-    [(relation, forward), *others] = moves
-    verb = Link(kb.schema.relation(relation), template.answer, kind, of_head=forward).verb
-    return role_of(verb.singular) if verb and not others else ""
 
 
 def _of_one_middle(

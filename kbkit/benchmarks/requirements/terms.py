@@ -174,13 +174,12 @@ def _noun_start(words: Sequence[str], at: int) -> int:
 def _is_modifier_of_next(words: Sequence[str], at: int) -> bool:
     """Return whether a noun modifies a later one: *a heroin stuffed doll*, *a rock and ice face*."""
     following = [word.casefold() for word in words[at + 1 : at + 4]] + [""] * 3
-    is_stuffed = following[0].endswith(_PARTICIPLES) and is_participle_of(following[0]) and _may_be_noun(following[1])
+    is_stuffed = following[0].endswith(_PARTICIPLES) and _may_be_verb(following[0]) and _may_be_noun(following[1])
     is_joined = following[0] in ("and", "or") and _may_be_noun(following[1]) and _may_be_noun(following[2])
     return is_stuffed or is_joined
 
 
-def is_participle_of(word: str) -> bool:
-    """Return whether a word may be the participle of a verb: *stuffed*, *eating*."""
+def _may_be_verb(word: str) -> bool:
     return bool(lemmas_of(word).get("VERB"))
 
 

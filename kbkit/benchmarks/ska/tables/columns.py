@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from kbkit import english
 from kbkit.benchmarks.fit_nodes import are_lists
+from kbkit.benchmarks.predicates import CONSTANT as NEARLY_ALL
 from kbkit.english.attributes import EXPANDED, UNITS
 from kbkit.english.words import YEARS
 from kbkit.schema import quote
@@ -147,6 +148,13 @@ class WebColumn:
     def counts(self) -> Counter[str]:
         """How often each value occurs, without empty cells."""
         return Counter(cell for cell in self.cells if cell)
+
+    @cached_property
+    def guessable(self) -> frozenset[str]:
+        """The values that most rows have; all values where nearly all rows have one, as the others are often errors."""
+        rows = self.counts.total()
+        is_nearly_constant = max(self.counts.values(), default=0) > NEARLY_ALL * rows
+        return frozenset(cell for cell, count in self.counts.items() if is_nearly_constant or 2 * count > rows)
 
     @cached_property
     def is_list(self) -> bool:

@@ -10,7 +10,6 @@ from typing import TypeVar
 import numpy as np
 
 from kbkit import english
-from kbkit.benchmarks.predicates import CONSTANT
 from kbkit.benchmarks.ska.tables import wording
 from kbkit.benchmarks.ska.tables.columns import CATEGORY, NAME, NUMBER, TEXT, YEAR, WebColumn
 from kbkit.benchmarks.ska.tables.conditions import amounts, equal, literal
@@ -127,12 +126,9 @@ class Drafter:
         return rng.choice(rows, count, replace=False).tolist() if len(rows) >= count else []
 
     def has_value(self, column: WebColumn, row: int) -> bool:
-        """Return whether the cell of a row has information, and one value where its header is a singular.
-
-        A value that most rows have can be guessed; where nearly all have it, others are often errors.
-        """
-        cell, rows = column.cells[row], column.counts.total()
-        if 2 * column.counts[cell] > rows or max(column.counts.values(), default=0) > CONSTANT * rows:
+        """Return whether the cell of a row has information, and one value where its header is a singular."""
+        cell = column.cells[row]
+        if cell in column.guessable:
             return False
         if self.table.node_type and ", " in cell and not column.is_plural and column.kind in (NAME, CATEGORY, TEXT):
             return False  # the capital of a country that has three

@@ -141,7 +141,7 @@ def lookup(column: WebColumn, key: str, rng: np.random.Generator, noun: str = ""
     elif not can_ask(column):
         return ""
     elif where and not column.is_plural and not column.is_of_another:
-        return drawn("place", rng, noun=column.noun, key=key, where=where)
+        return drawn("place" if short else "lookup", rng, **values, where=where)
     elif column.kind == YEAR and column.noun == "year":
         name = "year_work" if noun in WORKS else "year"
     elif column.is_count:
@@ -154,7 +154,7 @@ def lookup(column: WebColumn, key: str, rng: np.random.Generator, noun: str = ""
 
 
 def _did(participle: str) -> str:
-    """Return the past tense of a verb by its participle: *wrote* for *written*; "" for no verb."""
+    """Return the past tense of a verb by its participle, *wrote* for *written*; any other text as it is."""
     lemmas = english.lemmas_of(participle).get("VERB", ())
     return next((form for lemma in lemmas for form in english.inflections(lemma, "VBD")), participle)
 
