@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from kbkit.errors import KbError
+from kbkit.errors import BadInputError, KbError
 from kbkit.questions.chain_reading import ChainReading
 from kbkit.questions.choices import ReadingChoices, keep_choice, resolved
 from kbkit.questions.clause_reading import ClauseReading, WordMatch
@@ -232,6 +232,8 @@ def ask(stores: Stores, question: str, alternatives: int = MAX_ALTERNATIVES) -> 
 
 def choose(stores: Stores, result: AskResult, reading: int | str) -> AskResult:
     """Choose a reading of a question and remember it; see :meth:`kbkit.kb.KnowledgeBase.choose`."""
+    if not isinstance(result, AskResult):
+        raise BadInputError(f"Expected the result of ask(), not {type(result).__name__}")
     if isinstance(reading, int):
         offered = result.offered(MAX_OFFERED)
         if not 1 <= reading <= len(offered):

@@ -119,10 +119,15 @@ def _count(elements: Elements, element: Element) -> PathFunction:
     return PathFunction((step(elements, hop), Nodes(elements.types[hop.target].name)), ("->", "->"))
 
 
+_MAX_DIGITS = 40
+"""Digits of a number that are read: no value has more, and Python converts few thousand at most."""
+
+
 def _comparison(elements: Elements, question: Question, element: Element) -> Condition | Comparison:
     found = question.comparison
     assert found is not None
-    number = Decimal(found.number)
+    digits = found.number[:_MAX_DIGITS]
+    number = Decimal(digits)
     if element.kind == COMPARED_NEIGHBOURS:
         return Comparison(_count(elements, element), *whole_number(found.operator, number))
     operator = found.operator
@@ -131,7 +136,7 @@ def _comparison(elements: Elements, question: Question, element: Element) -> Con
     kind = next(a.type for a in elements.types[element.source].attributes if a.name == element.name)
     if kind.startswith(("DATE", "TIMESTAMP")):
         return Condition(element.name, operator, (year(number),))
-    operator, constant = compared_number(kind, operator, found.number)
+    operator, constant = compared_number(kind, operator, digits)
     return Condition(element.name, operator, (constant,))
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import islice
 
 import numpy as np
 
@@ -49,6 +50,9 @@ _CONFIDENCE = {
 """Logistic regression of whether the answers are exactly right, fitted to half of the questions of ten sets, each with
 the same weight; ``""`` is the intercept, ``probability`` the log odds of all readings with the same answers.
 """
+_MAX_SPACES, _MAX_ABOUT_EDGES = 60, 8
+"""A question with more spaces, or more words about edges, is not read as one about them: each is a question to read."""
+
 _MAX_READ = 64
 """Number of questions whose readings are kept."""
 MAX_DOUBTFUL = 0.25
@@ -197,7 +201,8 @@ class QuestionReader:
     def _with_edges(self, text: str, read: Read) -> Read:
         """Return the reading of a question with words about the edges of a step, if there are such, else ``read``."""
         found: dict[str, EdgeReading] = {}
-        for said in self._edges.of(text):
+        about_edges = () if text.count(" ") > _MAX_SPACES else list(islice(self._edges.of(text), _MAX_ABOUT_EDGES + 1))
+        for said in about_edges if len(about_edges) <= _MAX_ABOUT_EDGES else ():
             if read.is_sure and read.best and not (read.best.tree and means_more(self.elements, read.best.tree, said)):
                 continue
             rest = self._read_nodes(said.rest, said.rest) if said.rest.strip() else read

@@ -14,6 +14,7 @@ import pytest
 import kbkit
 from kbkit.benchmarks.document_index import INDEX, document_index, titled_nodes
 from kbkit.benchmarks.quest import bench as benches
+from kbkit.benchmarks.quest.bench import without_domain
 from kbkit.benchmarks.quest.dataset import QuestDataset
 from kbkit.directory.generations import KbDirectory
 from kbkit.errors import BadInputError
@@ -160,6 +161,21 @@ def test_a_made_dataset_can_be_ingested(here: Run, world_kb: Path, tmp_path: Pat
                "--classifier", "none", "--table", 4)  # fmt: skip
     assert run.returncode == 0, run.stderr
     assert "The expressions of the dataset are not those of this KB, so queries are not parsed\n" in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "domain", "searched"),
+    [
+        ("War movies from 1999", "movie", "War from 1999"),
+        ("Countries on the Danube", "country", "on the Danube"),
+        ("Show me Movies", "movies", "Show me"),
+        ("Movies", "movie", "Movies"),
+        ("Removed moviegoers", "movie", "Removed moviegoers"),
+        ("War movies", None, "War movies"),
+    ],
+)
+def test_the_words_of_a_domain_are_not_searched_for(text: str, domain: str | None, searched: str) -> None:
+    assert without_domain(text, domain).split() == searched.split()
 
 
 @pytest.mark.skipif(importlib.util.find_spec("bm25s") is None, reason="bm25s is not installed")

@@ -96,7 +96,7 @@ def test_a_reader_that_has_gone(tiny_kb: Path, form: str) -> None:
 
 @pytest.mark.system
 @pytest.mark.parametrize(
-    ("command", "query", "after"), [("answers", "gene -> disease", 1), ("sparql", "SELECT * { ?s ?p ?o } LIMIT 1", 8)]
+    ("command", "query", "after"), [("answers", "gene -> disease", 0), ("sparql", "SELECT * { ?s ?p ?o } LIMIT 1", 8)]
 )
 def test_threads_that_are_gone_after_the_check(tiny_kb: Path, command: str, query: str, after: int) -> None:
     if not traced():
