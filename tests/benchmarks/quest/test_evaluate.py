@@ -589,9 +589,9 @@ def test_run_prints_all_tables_and_keeps_the_runs(done: tuple[Done, Path], folde
     assert list(third) == names
     queries = len((folder / "test.jsonl").read_text().splitlines())
     assert all(row["queries"] == queries for row in third.values())
-    # The answers are the KB's own, so that reading the query back finds them all, and a classifier helps.
+    # The answers are the KB's own, so that reading the query back finds them all; a classifier helps a weak ranking.
     assert (third["kbkit-parsed"]["precision"], third["kbkit-parsed"]["f1"]) == (1, 1)
-    assert third["bm25+logistic"]["f1"] > third["bm25"]["f1"]
+    assert third["dense+logistic"]["f1"] > third["dense"]["f1"]
     assert third["bm25"]["threshold"] is None
     assert 0 < third["bm25+logistic"]["threshold"] < 1
     assert [row["system"] for row in records(result.stdout, 4)] == ["bm25", "dense"]
