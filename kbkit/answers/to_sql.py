@@ -265,10 +265,9 @@ class _Sql:
         column, kind = identifier(measure.attribute.name), measure.attribute.sql_type
         tests += [known_sql(column, kind)] if not kind.endswith("[]") else []
         where = f" WHERE {_all(tests)}" if tests else ""
-        edges = f"(SELECT {near} AS id, {column} FROM {identifier(self.schema.relation(move.relation).table)}{where})"
-        if kind.endswith("[]"):
-            return reached, attribute_values(edges, measure.attribute)
-        return reached, edges.replace(f", {column} FROM", f", {column} AS value FROM", 1)
+        shown = column if kind.endswith("[]") else f"{column} AS value"
+        edges = f"(SELECT {near} AS id, {shown} FROM {identifier(self.schema.relation(move.relation).table)}{where})"
+        return reached, attribute_values(edges, measure.attribute) if kind.endswith("[]") else edges
 
     def reached(self, starts: str, path: PathMeasure) -> str:
         """Return the name of a step with the distinct pairs of a node and a node that a path reaches from it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -155,11 +156,9 @@ def ask(
                 result = known.choose(result, pick)
             if not models or result.is_sure:
                 _write_result(context, result, explain, alternatives, format, output, cut(wrap))
-                is_asked = not result.is_sure and on_screen(format, output) and _is_dialogue()
-                if is_asked and (number := _picked()) is not None:
+                if on_screen(format, output) and (number := _picked(result)):
                     typer.echo("")
-                    result = known.choose(result, number)
-                    _write_result(context, result, explain, 0, format, output, cut(wrap))
+                    _write_result(context, known.choose(result, number), explain, 0, format, output, cut(wrap))
                 return
         history, before = conversation(continue_, trace)
         with opened(context, known, models, budget, price, prompt) as calls:
@@ -197,10 +196,12 @@ def _is_dialogue() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def _picked() -> int | None:
-    """Ask for the number of a reading; None for no number."""
+def _picked(result: AskResult) -> int | None:
+    """Ask for the number of a reading, if any is offered to a person; None for no number."""
+    if result.is_sure or not _is_dialogue() or not result.offered(1):
+        return None
     answer: str = typer.prompt("Number of the reading (Enter: none)", default="", show_default=False, err=True)
-    return int(answer) if answer.strip().isdecimal() else None
+    return int(answer) if re.fullmatch(r"\s*\d{1,9}\s*", answer) else None
 
 
 def _write_result(

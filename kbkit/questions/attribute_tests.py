@@ -16,7 +16,7 @@ from kbkit.english.question_words import NO, YES
 from kbkit.english.words import YEARS
 from kbkit.questions.clauses import Restriction
 from kbkit.questions.elements import numeric
-from kbkit.questions.expressions import whole_number, year
+from kbkit.questions.expressions import compared_number, number_of, year
 from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.lexicon import label_words
 from kbkit.questions.link_words import is_participle
@@ -185,9 +185,8 @@ class AttributeTests(Meanings):
             return (Condition(name, "in", tuple(values), restriction.negated),)
         if restriction.negated:
             return (Condition(name, "!=", (values[0],)),)
-        if kind.endswith(("INT", "INTEGER")):
-            op, whole = whole_number(op, Decimal(restriction.values[0].number))
-            return (Condition(name, op, (whole,)),)
+        if is_number(kind):
+            op, values[0] = compared_number(kind, op, restriction.values[0].number)
         return (Condition(name, op, (values[0],)),)
 
     def _typed(self, number: str, kind: str) -> str | int | float:
@@ -196,7 +195,7 @@ class AttributeTests(Meanings):
             return number
         if kind.startswith(("DATE", "TIMESTAMP")):
             return number if "-" in number else year(Decimal(number))
-        return float(number) if "." in number or len(number) > 18 else int(number)
+        return number_of(number)
 
     def _equal(self, restriction: Restriction, kind: int, attribute: str) -> Test:
         texts: list[str] = []

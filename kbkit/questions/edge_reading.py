@@ -71,7 +71,7 @@ class EdgeReading(ClauseReading):
 
 
 def with_edges(elements: Elements, tree: Expression, said: EdgeWords) -> Expression | None:
-    """Return an expression with what is said about edges; None if it has no place there, or several."""
+    """Return an expression with the condition or superlative of edges; None if it fits nowhere or in several places."""
     if isinstance(tree, Aggregate):
         if said.condition is None and tree.op != "values":
             return None  # the number of the players with the most prize money

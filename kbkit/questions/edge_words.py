@@ -24,7 +24,7 @@ from kbkit.stores import Stores
 _MAX_VALUES = 200
 """Limit on the distinct values of a text attribute that are looked for."""
 _LEAST = 4
-"""Letters of a value that is said without its attribute, at least."""
+"""Minimum number of letters of a value that occurs without the name of its attribute."""
 _SPACE = r"\s+"
 _LEAD = (
     r"(?:\b(?:with|having|has|have|had|whose|where|who|that|which|got|gets?|scored|received|at|for|in|of|a|an|the|"
@@ -160,7 +160,7 @@ def _numbers(text: str, relation: Relation, attribute: Attribute, label: str) ->
             total = TOTALS.get(match["total"].casefold(), "sum")
         yield EdgeWords(_without(text, match), match[0].strip(), relation, attribute, None, total, sign)
     by = rf"\s+by\s+(?:total\s+)?{label}(?:\s+(?:\w+ed|sold|won))?(?=\W*$)"
-    ranked = rf"\b(?P<word>top|bottom)\s+(?P<number>\d+)\s+(?P<nodes>[^,]+?){by}"
+    ranked = rf"\b(?P<word>top|bottom)\s+(?P<number>\d{1, 9})\s+(?P<nodes>[^,]+?){by}"
     for match in re.finditer(ranked, text, re.I):
         sign = 1 if match["word"].casefold() == "top" else -1
         rest = f"{text[: match.start()]} the {match['nodes']}"

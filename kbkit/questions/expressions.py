@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from decimal import Decimal
 
 from kbkit.answers.resolve_conditions import is_number
@@ -30,6 +31,8 @@ from kbkit.questions.lexicon import label_words
 from kbkit.questions.question import Question
 
 _MAX_WHOLE = 2**63 - 1
+_MAX_DIGITS = 18
+"""Digits of whole numbers that BIGINT always holds."""
 
 
 def expression(
@@ -119,15 +122,10 @@ def _count(elements: Elements, element: Element) -> PathFunction:
     return PathFunction((step(elements, hop), Nodes(elements.types[hop.target].name)), ("->", "->"))
 
 
-_MAX_DIGITS = 40
-"""Digits of a number that are read: no value has more, and Python converts few thousand at most."""
-
-
 def _comparison(elements: Elements, question: Question, element: Element) -> Condition | Comparison:
     found = question.comparison
     assert found is not None
-    digits = found.number[:_MAX_DIGITS]
-    number = Decimal(digits)
+    number = Decimal(found.number)
     if element.kind == COMPARED_NEIGHBOURS:
         return Comparison(_count(elements, element), *whole_number(found.operator, number))
     operator = found.operator
@@ -136,7 +134,7 @@ def _comparison(elements: Elements, question: Question, element: Element) -> Con
     kind = next(a.type for a in elements.types[element.source].attributes if a.name == element.name)
     if kind.startswith(("DATE", "TIMESTAMP")):
         return Condition(element.name, operator, (year(number),))
-    operator, constant = compared_number(kind, operator, digits)
+    operator, constant = compared_number(kind, operator, found.number)
     return Condition(element.name, operator, (constant,))
 
 
@@ -144,7 +142,14 @@ def compared_number(kind: str, operator: str, number: str) -> tuple[str, int | f
     """Return the comparison of numbers of a DuckDB type with a number, which is whole if they are."""
     if kind.endswith("INT") or kind == "INTEGER":
         return whole_number(operator, Decimal(number))
-    return operator, float(number) if "." in number else int(number)
+    return operator, number_of(number)
+
+
+def number_of(text: str) -> int | float:
+    """Return a number in digits as SQL compares with it: one of more digits than BIGINT has is rounded."""
+    if "." not in text and len(text) <= _MAX_DIGITS:
+        return int(text)
+    return min(float(text), sys.float_info.max)
 
 
 def whole_number(operator: str, number: Decimal) -> tuple[str, int]:

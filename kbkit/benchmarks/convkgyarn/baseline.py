@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kbkit.benchmarks.convkgyarn.conversations import ConvEntity, Conversation, TurnPrediction
-from kbkit.benchmarks.pipeline import kb_settings
+from kbkit.benchmarks.recorded import kb_settings
 from kbkit.errors import KbError
 from kbkit.stores.folding import words
 

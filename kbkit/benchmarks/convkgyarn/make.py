@@ -24,8 +24,9 @@ from kbkit.benchmarks.convkgyarn.tables import FrameTable
 from kbkit.benchmarks.convkgyarn.templates import TEMPLATES, ConvTemplate
 from kbkit.benchmarks.convkgyarn.wording import PredicateWording
 from kbkit.benchmarks.left_out import LeftOutWords, left_out_words
-from kbkit.benchmarks.pipeline import Output, Pipeline, Progress, dropped, generation, models, origin
+from kbkit.benchmarks.pipeline import Output, Pipeline, Progress, dropped
 from kbkit.benchmarks.predicates import unfit_type
+from kbkit.benchmarks.recorded import generation, models, origin
 from kbkit.english.types import type_noun
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase

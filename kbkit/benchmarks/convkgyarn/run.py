@@ -23,7 +23,8 @@ from kbkit.benchmarks.convkgyarn.conversations import (
     from_record,
     read_conversations,
 )
-from kbkit.benchmarks.pipeline import Row, models
+from kbkit.benchmarks.pipeline import Row
+from kbkit.benchmarks.recorded import models
 from kbkit.directory.generations import fingerprint
 from kbkit.errors import KbError, Option
 

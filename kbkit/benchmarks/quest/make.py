@@ -19,7 +19,7 @@ from kbkit.benchmarks.dataset import SPLITS, json_lines
 from kbkit.benchmarks.document_files import DOCUMENTS
 from kbkit.benchmarks.documents import Document, TextPassage, read_documents
 from kbkit.benchmarks.evidence import leaks
-from kbkit.benchmarks.pipeline import Item, Output, Pipeline, Progress, Stage, generation, listed, models, origin
+from kbkit.benchmarks.pipeline import Item, Output, Pipeline, Progress, Stage, listed
 from kbkit.benchmarks.quest import augment, fact_sentences, label, paraphrase, records
 from kbkit.benchmarks.quest.categories import NoCategoriesError
 from kbkit.benchmarks.quest.draft import (
@@ -47,6 +47,7 @@ from kbkit.benchmarks.quest.label import (
 from kbkit.benchmarks.quest.paraphrase import PARAPHRASES, Paraphrase, Parser
 from kbkit.benchmarks.quest.settings import EVIDENCE, QuestSettings
 from kbkit.benchmarks.quest.shown import CategoryCondition, Reader
+from kbkit.benchmarks.recorded import generation, models, origin
 from kbkit.kb import KnowledgeBase
 from kbkit.llm.calls import Calls
 from kbkit.measures.formats import DETAILS

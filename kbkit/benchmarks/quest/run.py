@@ -17,12 +17,12 @@ import polars as pl
 
 from kbkit.benchmarks import run as runs
 from kbkit.benchmarks.document_files import DOCUMENTS
-from kbkit.benchmarks.pipeline import digest, kb_settings, models
 from kbkit.benchmarks.quest import classify, parsed
 from kbkit.benchmarks.quest.bench import Part
 from kbkit.benchmarks.quest.dataset import Example
 from kbkit.benchmarks.quest.evaluate import ScoredSystem
 from kbkit.benchmarks.quest.judges import PROMPT, Judge, judge, reads_texts
+from kbkit.benchmarks.recorded import digest, kb_settings, models
 from kbkit.benchmarks.retrieval import Ranked, frame_of, lists_of
 from kbkit.directory.generations import fingerprint
 from kbkit.search import model_folder

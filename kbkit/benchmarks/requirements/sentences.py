@@ -34,7 +34,7 @@ _MODIFIERS = {
 }
 """Phrases after the noun of nodes whose texts contain the terms ``x``. Not of stories: a detective directed by X."""
 _MODIFIED = 0.3
-"""Probability of such a phrase for texts that have them, and that a work itself is said to feature a term."""
+"""Probability of such a phrase where a text has one; also that the work itself features a term, not its text."""
 _CLAUSE = 0.5
 """Probability that the terms of a text are a clause of the noun (*that have a description with a port in it*)."""
 _STORIES = frozenset(("plot", "story", "storyline", "synopsis"))

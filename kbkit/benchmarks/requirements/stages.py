@@ -15,7 +15,8 @@ from kbkit.benchmarks.documents import Document, TextPassage, read_documents, ty
 from kbkit.benchmarks.evidence import Matcher, leaks
 from kbkit.benchmarks.fit_nodes import MERGED, merged_nodes
 from kbkit.benchmarks.left_out import REASON, LeftOutWords, left_out_words
-from kbkit.benchmarks.pipeline import Item, Pipeline, models, origin
+from kbkit.benchmarks.pipeline import Item, Pipeline
+from kbkit.benchmarks.recorded import models, origin
 from kbkit.benchmarks.requirements import fuse, relational, selection, sentences, textual, verify
 from kbkit.benchmarks.requirements import products as goods
 from kbkit.benchmarks.requirements.answer_counts import Target

@@ -16,7 +16,8 @@ from typing import Any
 from kbkit.answers.templates import Template
 from kbkit.benchmarks.dataset import ABOUT, QUERIES
 from kbkit.benchmarks.left_out import REASON, LeftOutWords, left_out_words
-from kbkit.benchmarks.pipeline import Output, Pipeline, Progress, Row, Stage, generation, listed, models, origin, remove
+from kbkit.benchmarks.pipeline import Output, Pipeline, Progress, Row, Stage, listed, remove
+from kbkit.benchmarks.recorded import generation, models, origin
 from kbkit.benchmarks.ska import instances
 from kbkit.benchmarks.ska.gathering import Gathering
 from kbkit.benchmarks.ska.graphs import make as graph_maker

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from kbkit.agent.agent import POLICY, PRUNE, Agent, AgentAnswer, AgentSettings
 from kbkit.benchmarks import run as runs
-from kbkit.benchmarks.pipeline import snapshot
+from kbkit.benchmarks.recorded import snapshot
 from kbkit.benchmarks.spinach import paper
 from kbkit.benchmarks.spinach.baselines import PROMPTS, Baseline
 from kbkit.benchmarks.spinach.execute import Executed, execute, gold_problem, rows_of

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from kbkit.benchmarks.dataset import QUERIES
 from kbkit.benchmarks.evidence import Matcher
-from kbkit.benchmarks.pipeline import Output, Pipeline, Progress, generation
+from kbkit.benchmarks.pipeline import Output, Pipeline, Progress
+from kbkit.benchmarks.recorded import generation
 from kbkit.benchmarks.requirements import relational
 from kbkit.benchmarks.requirements.settings import NAME_TEXT, RequirementSettings, complete_settings
 from kbkit.benchmarks.requirements.stages import StagesRun

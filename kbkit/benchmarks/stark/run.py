@@ -15,7 +15,7 @@ import polars as pl
 from kbkit.assets.arguments import check_range
 from kbkit.benchmarks import run as runs
 from kbkit.benchmarks.costs import CostSummary, Latency
-from kbkit.benchmarks.pipeline import digest, kb_settings
+from kbkit.benchmarks.recorded import digest, kb_settings
 from kbkit.benchmarks.retrieval import DatasetQuery, KnownHits, Ranked, SearchedTexts, frame_of, lists_of
 from kbkit.benchmarks.stark.task import StarkTask
 from kbkit.errors import BadInputError, Command, KbError

@@ -331,7 +331,8 @@ class CursorReader:
         if self.function(kind, text) or self.group(kind, text):
             return
         is_name = kind in ("word", "quoted")
-        if is_name and len(self.conditions) == 1 and self.conditions[0] in ("max", "min") and not _is_test(text):
+        is_attribute = is_name and text not in ("in", "contains")  # else max is an attribute that is compared
+        if is_attribute and len(self.conditions) == 1 and self.conditions[0] in ("max", "min"):
             self.conditions, self.state = [text.strip("`")], "best"
         elif text == "}":
             self.conditions, self.state = None, ""
@@ -390,11 +391,6 @@ def _edge_name(text: str) -> tuple[str, bool]:
     name = bare.removeprefix("^").strip().rstrip("*+").strip()
     is_quoted = name[:1] == "`" and name[-1:] == "`" and len(name) > 1
     return name[1:-1].replace("``", "`") if is_quoted else name, bare.startswith("^")
-
-
-def _is_test(word: str) -> bool:
-    """Return whether a word after an attribute called max or min is an operator."""
-    return word in ("in", "contains")
 
 
 def _unescaped(text: str) -> str:

@@ -38,14 +38,24 @@ def link(
     signs = [sign for sign in _SIGNS if sign[0] in column.signs] if column.look in ("text", "prose") else []
     for sign in signs:
         # The cleaned value of one name in quotes lacks the quotes, which say that a comma is in the name.
-        table.columns[column.name] = replace(column, look="list", separator=sign, value=column.raw or column.value)
-        for other, by in targets:
-            if other.columns[by].look != "text" or (other is table and by == column.name):
-                continue
+        as_list = replace(column, look="list", separator=sign, value=column.raw or column.value)
+        others = [(other, by) for other, by in targets if other is not table or by != column.name]
+        if found := _link_of(table, as_list, others, shared):
+            return found
+    table.columns[column.name] = column
+    return None
+
+
+def _link_of(
+    table: ProfiledTable, column: ProfiledColumn, targets: Iterable[tuple[ProfiledTable, str]], shared: SharedValues
+) -> TableLink | None:
+    """Put a column of lists in the place of that in the table, and return the link of nearly all of its elements."""
+    table.columns[column.name] = column
+    for other, by in targets:
+        if other.columns[by].look == "text":
             lacking, distinct = shared.missing(table, [column.name], other, [by])
             if distinct >= _FEWEST and lacking <= (1 - _FOUND) * distinct:
                 return TableLink((column.name,), other.name, (by,), True, lacking, distinct)
-    table.columns[column.name] = column
     return None
 
 
@@ -66,15 +76,11 @@ def bracketed(
     lacks = rf"len(list_filter({column.elements}, lambda x: NOT regexp_matches(x, '\[[^\[\]]+\]'))) > 0"
     if con.execute(f"SELECT 1 FROM {identifier(table.name)} WHERE {lacks} LIMIT 1").fetchall():
         return None
-    table.columns[column.name] = replace(column, separator=BRACKETED)
-    for other, by in targets:
-        if other is table or other.columns[by].look != "text":
-            continue
-        lacking, distinct = shared.missing(table, [column.name], other, [by])
-        if distinct >= _FEWEST and lacking <= (1 - _FOUND) * distinct:
-            return TableLink((column.name,), other.name, (by,), True, lacking, distinct)
-    table.columns[column.name] = column
-    return None
+    others = [(other, by) for other, by in targets if other is not table]
+    found = _link_of(table, replace(column, separator=BRACKETED), others, shared)
+    if found is None:
+        table.columns[column.name] = column
+    return found
 
 
 def full_name_link(
