@@ -92,13 +92,11 @@ class Bench:
         return self.kb.tables.lookup(sql, frames={"kbkit_wanted": wanted})
 
 
-def without_domain(text: str, domain: str | None) -> str:
+def without_domain(text: str, domain: str) -> str:
     """Return a query without the words for its domain: each document that is searched is one of the *movies from 1984*.
 
     Full text would look for the few documents that say the word.
     """
-    if not domain:
-        return text
     words = "|".join(re.escape(word) for word in (domain, plural(domain), singular(domain)))
     rest = re.sub(rf"\b(?:{words})\b", " ", text, flags=re.IGNORECASE)
     return rest if re.search(r"\w", rest) else text
@@ -130,7 +128,8 @@ class Part:
         bench = self.bench
         columns = ("query", "id", "score", "rank")
         if bench.texts.are_documents(mode):
-            texts = {name: without_domain(text, domain) for name, text in texts.items()}
+            if domain and bench.searched.is_type(domain):
+                texts = {name: without_domain(text, domain) for name, text in texts.items()}
             return bench.texts.of(mode).search_many(texts, bench.k, mode, bench.searched.within(domain)).select(columns)
         hits = bench.kb.search_many(texts, bench.k, mode, bench.corpus.within(domain), **bench.options(mode))
         if bench.texts.index is None:

@@ -69,6 +69,10 @@ class Corpus:
         types |= {domain: (domain,) for domain in domains if domain is not None}
         return Corpus(nodes, types)
 
+    def is_type(self, domain: str) -> bool:
+        """Return whether a domain is a type of documents, so that all of its documents are of that type."""
+        return self.types.get(domain) == (domain,)
+
     def within(self, domain: str | None) -> NDArray[np.int64]:
         """Return the ids of a domain's documents, sorted."""
         kinds = self.types.get(domain, self.types[None])
