@@ -160,7 +160,7 @@ def _numbers(text: str, relation: Relation, attribute: Attribute, label: str) ->
             total = TOTALS.get(match["total"].casefold(), "sum")
         yield EdgeWords(_without(text, match), match[0].strip(), relation, attribute, None, total, sign)
     by = rf"\s+by\s+(?:total\s+)?{label}(?:\s+(?:\w+ed|sold|won))?(?=\W*$)"
-    ranked = rf"\b(?P<word>top|bottom)\s+(?P<number>\d{1, 9})\s+(?P<nodes>[^,]+?){by}"
+    ranked = rf"\b(?P<word>top|bottom)\s+(?P<number>\d{{1,9}})\s+(?P<nodes>[^,]+?){by}"
     for match in re.finditer(ranked, text, re.I):
         sign = 1 if match["word"].casefold() == "top" else -1
         rest = f"{text[: match.start()]} the {match['nodes']}"
