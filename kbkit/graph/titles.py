@@ -38,8 +38,9 @@ def titles(stores: Stores, ids: Iterable[int]) -> dict[int, str]:
 def _linked(stores: Stores, node: int, depth: int) -> Sequence[str]:
     """Return the names of the nodes that the node's own relations lead to; of one without a name, those beyond it."""
     names: dict[str, None] = {}
+    kind = stores.nodes.row(node).type
     for relation in stores.schema.relations:
-        if relation.symmetric or len(names) >= _LINKS:
+        if relation.symmetric or len(names) >= _LINKS or all(one.head != kind for one in relation.signatures):
             continue
         for other in stores.adjacency.forward(relation.name).neighbors(node)[:_LINKS].tolist():
             row = stores.nodes.row(other)
