@@ -921,6 +921,8 @@ def test_what_was_understood_is_told_word_by_word(client: Any) -> None:
     read = shown(client.get("/search/reading", params={"q": "Which countries border Nepal?"}))
     assert "Understood: countries that have a land border with Nepal; almost certainly right" in read
     assert "countries type country border relation has a land border with Nepal country Nepal" in read
+    related = client.get("/search/reading", params={"q": "Why is the Nile related to the Danube?"})
+    assert "/paths?from=Nile&to=Danube" in Page(related.text).links()
     missed = client.get(
         "/search/reading", params={"q": "Which landlocked countries in Africa have more than 2 rivers?"}
     )

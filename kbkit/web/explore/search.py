@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.routing import Route
 
+    from kbkit.questions.ask import AskResult
     from kbkit.schema import NodeType
     from kbkit.web.explore.site import Site
 
@@ -138,7 +139,15 @@ class _Search:
             reply=reply(read, closest=_OTHERS),
             is_question=is_question(question),
             is_name=bool(len(self._site.kb.stores.nodes.called(question))),
+            ends=self._ends(read),
         )
+
+    def _ends(self, read: AskResult) -> list[str]:
+        """Return the two nodes of a question that is not answered, whose paths may answer it; nothing for others."""
+        kinds = {kind.name for kind in self._site.kb.schema.node_types}
+        nodes = dict.fromkeys(one.meaning for one in read.matches if one.meaning.partition("#")[0] in kinds)
+        named = [self._site.reference(node) for node in nodes if "#" in node]
+        return named if len(named) == 2 and not (read.answers is not None and read.is_sure) else []
 
     def choose(self, request: Request) -> Response:
         """Remember the reading that a person chose for a question, and show its answers."""
