@@ -25,8 +25,10 @@ def titles(stores: Stores, ids: Iterable[int]) -> dict[int, str]:
     The names in parentheses are those of the first nodes that its own relations lead to. A node that leads to none has
     no title.
     """
+    found: dict[int, str] = {}
+    if not stores.has("adjacency"):
+        return found
     rows = stores.nodes.rows(list(ids))
-    found = {}
     for node, row in rows.items():
         if row.name == row.key and _NUMBERED.fullmatch(row.key):
             names = _linked(stores, node, _DEPTH)

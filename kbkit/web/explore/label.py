@@ -102,7 +102,7 @@ class _Label:
         annotator = links.text(request, "annotator")
         grades = self._labels.grades(annotator) if annotator else {}
         found = [self._shown(one, grades.get((query.id, one.reference))) for one in self._labels.candidates(query)]
-        self._site.titled(found)
+        self._site.describe(found, "text")
         return self._site.page(
             "label_query.html",
             request,
@@ -134,7 +134,7 @@ class _Label:
         [one] = [one for one in self._labels.candidates(query) if one.reference == node]
         known = None if problem else self._labels.grades(annotator).get((number, node))
         shown = self._shown(one, known)
-        self._site.titled([shown])
+        self._site.describe([shown], "text")
         return self._site.page(
             "label_hit.html",
             request,

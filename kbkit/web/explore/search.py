@@ -186,7 +186,7 @@ class _Search:
             asked["q"], asked["k"], asked["mode"], asked["within"] or None, asked["type"] or None, explain=True
         )
         rows: list[dict[str, Any]] = frame.to_dicts()
-        self._site.titled(rows)
+        self._site.describe(rows, "snippet")
         for row in rows:
             scores = {name: row[name] for name in _SCORES if row.get(name) is not None}
             row["scores"] = {"score": row["score"], **scores}

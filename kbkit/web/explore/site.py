@@ -31,6 +31,7 @@ from kbkit.errors import (
     UnknownNameError,
     plural,
 )
+from kbkit.graph.glimpses import glimpses
 from kbkit.graph.titles import titles
 from kbkit.web.explore import links, running
 
@@ -221,12 +222,15 @@ class Site(Pages):
                 return name
         return given
 
-    def titled(self, rows: Iterable[dict[str, Any]]) -> None:
-        """Give rows with an id whose nodes have no name a title as their name."""
+    def describe(self, rows: Iterable[dict[str, Any]], text: str) -> None:
+        """Give rows of nodes without a name a title as their name, and those without a ``text`` some neighbours."""
         listed = list(rows)
         found = titles(self.kb.stores, [row["id"] for row in listed])
+        bare = [row["id"] for row in listed if not row.get(text)] if self.kb.has("adjacency") else []
+        seen = glimpses(self.kb.stores, bare)
         for row in listed:
             row["name"] = found.get(row["id"], row["name"])
+            row["glimpse"] = seen.get(row["id"], "")
 
     def in_words(self, line: str) -> str:
         """Return a line of a proof with the names of relations in words: *Jaws → has genre → Thriller*."""
