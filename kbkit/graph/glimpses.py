@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from kbkit.english.headings import relation_heading
+from kbkit.graph.titles import titles
 
 if TYPE_CHECKING:
     from kbkit.schema import Relation
@@ -29,13 +30,14 @@ def glimpses(stores: Stores, nodes: Iterable[int]) -> dict[int, str]:
     rows = stores.nodes.rows(list(nodes))
     found = {node: _neighbours(stores, node, row.type) for node, row in rows.items()}
     others = stores.nodes.rows(list({other for groups in found.values() for group in groups for other in group.ids}))
+    titled = titles(stores, others)
     result = {}
     for node, groups in found.items():
         parts = []
         for relation, of_head, ids, more in groups:
             kind = others[ids[0]].type
             heading = relation_heading(stores.schema, relation.name, rows[node].type, kind, of_head=of_head)
-            names = [others[other].name or others[other].key for other in ids]
+            names = [titled.get(other, others[other].name or others[other].key) for other in ids]
             parts.append(f"{heading}: {', '.join(names)}{', …' if more else ''}")
         if parts:
             result[node] = "; ".join(parts)

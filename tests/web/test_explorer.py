@@ -915,7 +915,7 @@ def test_rows_without_a_name_are_shown_by_what_they_link_to(tmp_path: Path) -> N
             client.get(f"/label/{query.id}", params={"annotator": "ann"}),
         ]
         assert ["death 7 (Lettice)" in shown(page) for page in pages] == [True] * 4
-        assert "Lettice ship ship: 7" in shown(client.get("/search", params={"q": "Lettice"}))  # it has no text
+        assert "is a ship of: death 7 (Lettice)" in shown(client.get("/search", params={"q": "Lettice"}))
     with kbkit.ingest(*files, out=tmp_path / "bare.kb", stores=["tables", "text"]) as kb:
         assert "7 death" in shown(opened(kb).get("/search", params={"q": "7"}))  # no links to make titles of
 

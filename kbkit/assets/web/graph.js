@@ -6,7 +6,7 @@ const RADII = [14, 7.5, 6]; // of dots, by importance
 const STEP = 25; // neighbours that a click on "+N more" adds
 const MARGIN = 46; // room around the outermost dots, for their labels
 const FEW = 40; // lines up to which relations are always labelled
-const SHARES = [0.5, 0.4, 0.6, 0.3, 0.7]; // places of a relation's label on its line, the first free one is taken
+const SHARES = [0.5, 0.4, 0.6, 0.3, 0.7, 0.8, 0.2]; // places of a relation's label on its line, the first free one is taken
 const ALIKE = 5; // lines of the same relation that are labelled
 const APART = 7; // pixels between a label's middle and the lines of others
 
