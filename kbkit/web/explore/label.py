@@ -66,12 +66,19 @@ class _Label:
             **given,
             row=row,
             problem=said(problem),
-            progress=self._labels.progress().rows(named=True),
+            progress=self._progress(),
             agreement=self._labels.agreement().rows(named=True),
             apart=[one.decision is not None for one in self._labels.disagreements()],
             depths=_DEPTHS,
             longest=LONGEST,
         )
+
+    def _progress(self) -> dict[str, list[dict[str, Any]]]:
+        """Return the progress of all annotators by query."""
+        found: dict[str, list[dict[str, Any]]] = {}
+        for row in self._labels.progress().iter_rows(named=True):
+            found.setdefault(row["query"], []).append(row)
+        return found
 
     def draw(self, request: Request) -> Response:
         """Draw a node to write a query for."""
