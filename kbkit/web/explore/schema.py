@@ -110,8 +110,7 @@ class _Schema:
             f"SELECT h.id AS head, h.name AS head_name, t.id AS tail, t.name AS tail_name{own}\n"
             f"FROM {identifier(relation.table)} r JOIN nodes h ON h.id = r.head JOIN nodes t ON t.id = r.tail\n"
             + (f"WHERE {where}\n" if where else "")
-            + "LIMIT 1000"
-        )
+        ).rstrip()
 
 
 def _expression_of(relation: Relation, signature: Signature) -> str:
