@@ -52,11 +52,21 @@ def relation_heading(schema: Schema, name: str, subject: str, other: str, *, of_
     return _heading(schema.relation(name), subject, other, of_head)
 
 
+def relation_verb(schema: Schema, name: str, subject: str, other: str, *, of_head: bool) -> str:
+    """Return what a node of type ``subject`` does to one of type ``other`` by a relation (*was directed by*), or ""."""
+    return _verb(schema.relation(name), subject, other, of_head)
+
+
+@lru_cache(10_000)
+def _verb(relation: Relation, subject: str, other: str, of_head: bool) -> str:
+    verb = Link(relation, subject, other, of_head=of_head).verb
+    return verb.singular if verb is not None and "{}" not in verb.singular else ""
+
+
 @lru_cache(10_000)
 def _heading(relation: Relation, subject: str, other: str, of_head: bool) -> str:
-    verb = Link(relation, subject, other, of_head=of_head).verb
-    if verb is not None and "{}" not in verb.singular:
-        return verb.singular
+    if verb := _verb(relation, subject, other, of_head):
+        return verb
     words = relation_words(relation)
     if of_head or relation.symmetric:
         return words
