@@ -25,7 +25,7 @@ from kbkit.questions.elements import (
     numeric,
 )
 from kbkit.questions.expressions import expression, type_of_value
-from kbkit.questions.lexicon import LITERAL, Floats, stem
+from kbkit.questions.lexicon import FAINT, LITERAL, Floats, stem
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.question import Question
 from kbkit.questions.scoring import WEIGHTS, ScoredFrame
@@ -210,16 +210,41 @@ class ChainReading:
 
     @property
     def vague(self) -> list[str]:
-        """The plural nouns that are only similar to what the KB has, as rodents are to mammals."""
+        """The words that are only similar to what the KB has: rodents, to mammals; a soundtrack, to genres."""
         elements, named = self._elements, {at for topic in self.topics if topic.mention for at in topic.mention.tokens}
         found = []
-        for at in self._question.content(named) if elements.typed else ():
+        for at in self._question.content(named):
             word = self._question.tokens[at].word
-            if word.endswith("s") and not word.endswith("ss") and not may_be_verb(word):
-                similar = (elements.labels.similarity(word), elements.type_labels.similarity(word))
-                best = max(float(one.max(initial=0.0)) for one in similar)
-                found += [f"'{word}'"] * (best < TELLING)
+            is_noun = elements.typed and word.endswith("s") and not word.endswith("ss") and not may_be_verb(word)
+            best = self._likeness(at)
+            found += [f"'{word}'"] * (best < (TELLING if is_noun else FAINT * (at in self._faint)))
         return found
+
+    @property
+    def _faint(self) -> set[int]:
+        """The positions of words that express a relation faintly, though nodes of both types are related in other ways,
+        or that also express the type that it reaches, and no better.
+        """
+        elements, frame = self._elements, self._scored.frame
+        row, slots = frame.elements[self._row].tolist(), self._scored.slots[self._row].tolist()
+        found, plain = set(), set()
+        for of_label, of_type, hop in zip(slots[: len(row)], slots[len(row) :], row, strict=False):
+            is_choice = 0 <= hop < elements.hops and elements.has_other_ways(hop)
+            words = [self._scored.words[n] for n in ((of_label,) if is_choice else (of_label, of_type)) if n >= 0]
+            is_faint = all(self._likeness(at) < FAINT for at in words)
+            if words and not is_faint:
+                plain.add(elements.all[hop].label)
+            elif elements.all[hop].label not in plain:  # the way back along a relation needs no word
+                found |= {*words}
+        return found
+
+    def _likeness(self, at: int) -> float:
+        """Return the greatest similarity of a word to any label or type."""
+        word, elements = self._question.tokens[at].word, self._elements
+        return max(
+            float(one.max(initial=0.0))
+            for one in (elements.labels.similarity(word), elements.type_labels.similarity(word))
+        )
 
     @property
     def modifiers(self) -> list[str]:

@@ -239,12 +239,12 @@ class ConditionPlanner(MeasureTests):
             kind = others[number][0].owner
             tree = self._joined(kind, others[number])
             for inner in (one for one, outer in inside.items() if outer == number):
-                tree = both(tree, self._followed(found(inner), self._path(others[inner][0].owner, kind)))
+                tree = both(tree, self._reached(found(inner), others[inner][0].owner, kind))
             return tree
 
         for number, group in others.items():
             if number not in inside:
-                tree = both(tree, self._followed(found(number), self._path(group[0].owner, owner)))
+                tree = both(tree, self._reached(found(number), group[0].owner, owner))
         for part in parts:
             if part.negated:
                 inner = self._joined(part.owner, [ConditionPart(part.owner, part.tests, part.tree)])

@@ -158,8 +158,7 @@ class Elements:
     @property
     def unnamed(self) -> NDArray[np.bool_]:
         """Which inferred classes no relation leads to by its name, such as films, in a KB about films."""
-        found: NDArray[np.bool_] = ~self._named_by.any(1)
-        return found
+        return np.logical_not(self._named_by.any(axis=1))
 
     def class_similarity(self, word: str) -> Floats:
         """Return the similarity of a word to the name of each class."""
@@ -189,6 +188,12 @@ class Elements:
             return node_type
         hops = np.concatenate([self.starts(node) for node in nodes]) if nodes else np.arange(self.hops)
         return int(np.bincount(self.class_before[hops]).argmax()) if len(hops) else 0
+
+    def has_other_ways(self, hop: int) -> bool:
+        """Return whether another relation joins nodes of the same classes as a hop does."""
+        of, before = self.class_of[: self.hops], self.class_before[: self.hops]
+        same = (of == of[hop]) & (before == before[hop]) & (self.label[: self.hops] != self.label[hop])
+        return bool(same.any())
 
     def of_kind(self, kind: int, node_type: int) -> Ints:
         """Return the elements of a kind that start at a type."""

@@ -66,6 +66,8 @@ _MAX_EMBEDDED = 2_000
 LITERAL = 0.85
 """Least similarity of a word and a label that share a stem."""
 
+FAINT = 0.6
+"""Least similarity of a word that says which of several relations is meant."""
 WEAK, STRONG = 0.2, 0.75
 """Cosines that mean nothing, and that mean the same."""
 

@@ -20,7 +20,7 @@ from kbkit.questions.clauses import Clauses, is_type
 from kbkit.questions.elements import MAX_HOPS, MOST, Elements, numeric
 from kbkit.questions.expressions import is_date, step
 from kbkit.questions.label_lookup import LabelOption
-from kbkit.questions.lexicon import label_words
+from kbkit.questions.lexicon import FAINT, label_words
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.links import QuestionLink
 from kbkit.questions.units import UNITS, unit_of
@@ -32,6 +32,8 @@ _HINT = 0.2
 """Weight of other words of the question in the choice of an attribute that an adjective compares."""
 
 
+ALIKE = 0.2
+"""How much better one of two ways between nodes must be expressed for it to be the one that is meant."""
 _SAID_OF_DATES = 0.4
 """Least similarity of a verb and the one of several dates that it is about."""
 _OTHER_DATE = 0.4
@@ -218,12 +220,29 @@ class Meanings:
         names = [self.elements.types[number].name for number in (source, target)]
         if not paths:
             raise NotReadError(f"no relation leads from {names[0]} to {names[1]}")
-        if len(paths) > 1 and self._expressed(paths[0]) - self._expressed(paths[1]) < 0.2:
+        if len(paths) > 1 and self._expressed(paths[0]) - self._expressed(paths[1]) < ALIKE:
             self.doubts.choices += 1
         self._taken.add((source, target))
         self.doubts.relations += len(paths[0])
         self.doubts.followed |= {self.elements.all[hop].label for hop in paths[0]}
         return paths[0]
+
+    def _reached(self, tree: Expression, source: int, target: int) -> Expression:
+        """Return the nodes of a type that some nodes lead to; if they are named, by each relation that may be meant.
+
+        *Tom Hanks movies* are those that he acted in, and those that he directed.
+        """
+        paths = self._paths(source, target) if isinstance(tree, Nodes) and tree.selector is not None else []
+        alike = [path for path in paths if self._expressed(paths[0]) - self._expressed(path) < ALIKE]
+        is_choice = len(paths) > 1 and len(paths[0]) == 1
+        if is_choice and self.clauses.unexplained and (len(alike) > 1 or self._expressed(paths[0]) < FAINT):
+            raise NotReadError(f"'{self.clauses.unexplained[0]}'")  # movies that he produced: not those he directed
+        if len(alike) < 2 or not is_choice:
+            return self._followed(tree, self._path(source, target))
+        self._taken.add((source, target))
+        self.doubts.relations += 1
+        self.doubts.followed |= {self.elements.all[hop].label for path in alike for hop in path}
+        return Combine("|", tuple(self._followed(tree, path) for path in alike))
 
     def _ways(self, source: int, target: int) -> list[list[int]]:
         """Return the shortest paths between two types, or the relations of one type."""

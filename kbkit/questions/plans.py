@@ -24,10 +24,8 @@ from kbkit.questions.clauses import AskedTarget, is_type
 from kbkit.questions.group_plans import GroupPlanner
 from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.lexicon import LITERAL
-from kbkit.questions.meanings import NotReadError
+from kbkit.questions.meanings import ALIKE, NotReadError
 
-_ALIKE = 0.2
-"""How much better one of two ways between two names must be expressed for it to be the one that is meant."""
 _OTHER = 0.8
 """Least score of a label that means an attribute of other nodes beside the ones asked for."""
 
@@ -119,7 +117,7 @@ class Planner(GroupPlanner):
             return None
         ranked = sorted(pairs, key=lambda pair: (len(pair[1]), -pair[0]))
         best = ranked[0]
-        alike = [pair for pair in ranked if len(pair[1]) == len(best[1]) and best[0] - pair[0] < _ALIKE]
+        alike = [pair for pair in ranked if len(pair[1]) == len(best[1]) and best[0] - pair[0] < ALIKE]
         same = [pair for pair in alike if pair[2:] == best[2:]]  # in a film: as director or as actor
         self.doubts.choices += len(same) < len(alike)
         self.doubts.relations += len(best[1])

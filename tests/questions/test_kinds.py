@@ -46,11 +46,15 @@ TYPED: dict[str, object] = {
     "Did Ada Quill write Blue Hour?": True,
     "Did Ada Quill translate Red Dawn?": False,
     "when was Red Dawn published": [1952],
+    "Ben Orme books since 1960": {"Grey Tide", "Last Harbour"},
+    "Ben Orme books": {"Red Dawn", "Grey Tide", "Last Harbour"},  # written or translated
 }
 REFUSED = (
     "which author wrote the most books with Ben Orme",  # not books with the most places
     "translators who know Ada Quill",  # not her books
     "when did Ben Orme write",
+    "soundtrack of Red Dawn",  # no genre
+    "books that Ben Orme illustrated",
     "haunted books by Ada Quill",  # not all of hers
     "which books did Ada Quill both write and translate",  # not the people
 )
