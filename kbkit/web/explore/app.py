@@ -43,8 +43,9 @@ def application(kb: KnowledgeBase, token: str, limits: PageLimits | None = None,
 
     def prepare() -> None:
         site.first_page.wait(_PATIENCE)
-        others.load()
-        site.warm()
+        with contextlib.suppress(KbError):  # which the pages show
+            others.load()
+            site.warm()
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
