@@ -10,10 +10,10 @@ from pathlib import Path
 from kbkit.answers.answer_set import answers as expression_answers
 from kbkit.directory.files import parse_json
 from kbkit.errors import BadInputError, KbError, UnknownNameError, reason
+from kbkit.questions import taught
 from kbkit.questions.choices import ReadingChoices
 from kbkit.questions.learn import TrainingPair, answer_texts, learn
 from kbkit.questions.reader import QuestionReader
-from kbkit.questions import taught
 from kbkit.questions.taught import Learned, change
 from kbkit.stores import Stores
 
