@@ -26,6 +26,7 @@ AREAS: dict[str, int] = {
     "bombs": 2,
     "calls": 5,
     "questions": 2,
+    "choices": 2,
     "commands": 3,
     "requests": 2,
     "datasets": 2,

@@ -93,6 +93,7 @@ SAVING: dict[str, Saving] = {
     "learn questions": Saving(("ask", "mine.kb", "--learn", "source/pairs.jsonl"), kb="mine.kb"),
     "learn a ranking": Saving(("search", "mine.kb", "--learn", "source/found.jsonl"), kb="mine.kb"),
     "synonym": Saving(("ask", "mine.kb", "--synonym", "borders=touches"), kb="mine.kb"),
+    "choose": Saving(("ask", "mine.kb", "zorped of France", "--pick", "1"), kb="mine.kb"),
     "labels": Saving(("graph", "pagerank", "mine.kb", "--save", "rank"), kb="mine.kb"),
 }
 ALL: dict[str, Target] = {**TARGETS, **SAVING}
