@@ -352,7 +352,7 @@ def test_parts_that_are_read_at_once_have_limits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str, end: bytes, element: bytes, message: str
 ) -> None:
     workbook(tmp_path, random.Random(1), part, end, element, 20_000)
-    assert workbooks.read(tmp_path / "x.xlsx").schema.names == ["id", "name"]
+    assert workbooks.read(tmp_path / "x.xlsx").schema.names[0] == "id"
     for limit in ("_MAX_TAGS", "_MAX_STRING_TAGS", "_MAX_PART"):
         monkeypatch.setattr(workbooks, limit, 16_000)
     with pytest.raises(BadInputError, match=re.escape(message)):
