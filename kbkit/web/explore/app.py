@@ -38,6 +38,7 @@ def application(kb: KnowledgeBase, token: str, limits: PageLimits | None = None,
 
     ``token`` and ``once`` are those of :class:`kbkit.web.explore.access.Access`.
     """
+    kb.stores.spare_memory()
     site = Site(kb, limits or PageLimits())
     others = _Others(site)
 
