@@ -35,8 +35,8 @@ _MAX_TAGS = 2_000_000
 """Maximum number of tags from the end of a row to the end of the next one: openpyxl holds them in memory."""
 _MAX_STRING_TAGS = 20_000_000
 """Maximum number of tags of the texts that cells share."""
-_MAX_PART = 16_000_000
-"""Maximum bytes of a part that is read at once, such as the formats of cells, of which Excel allows 65,490."""
+_MAX_PART, _MAX_PART_TAGS = 16_000_000, 500_000
+"""Maximum bytes and tags of a part that is read at once, such as the formats of cells: Excel allows 65,490 of them."""
 _ROWS = 10_000
 _SAMPLE = 1_000
 _EMPTY = "it is empty"
@@ -145,7 +145,10 @@ def _opened(path: Path) -> Any:
             if size > _MAX_PART:
                 what = f"{name!r} has {size:,} bytes"
                 raise BadInputError(f"{path} is too large: {what}", f"The maximum is {_MAX_PART:,}")
-            return super().read(name, pwd)
+            data = super().read(name, pwd)
+            if data.count(b"<") > _MAX_PART_TAGS:
+                raise BadInputError(f"{path}, {name!r}: too many XML tags", f"The maximum is {_MAX_PART_TAGS:,}")
+            return data
 
     class UnsizedSheet(ReadOnlyWorksheet):  # type: ignore[misc]
         def _get_size(self) -> None:

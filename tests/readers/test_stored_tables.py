@@ -345,7 +345,7 @@ def test_a_sheet_of_many_rows_with_one_number(
         ("xl/worksheets/sheet1.xml", b"</row>", b'<c r="B1"><v>%d</v></c>', "sheet 'Sheet', a row: too many XML tags"),
         ("xl/worksheets/sheet1.xml", b"</worksheet>", b"<x y='%d'/>", "sheet 'Sheet', a row: too many XML tags"),
         ("xl/sharedStrings.xml", b"</sst>", b"<si><t>%d</t></si>", "x.xlsx, texts: too many XML tags"),
-        ("xl/styles.xml", b"</cellXfs>", b'<xf fontId="%d"/>', "x.xlsx is too large: 'xl/styles.xml' has"),
+        ("xl/styles.xml", b"</cellXfs>", b'<xf fontId="%d"/>', "x.xlsx, 'xl/styles.xml': too many XML tags"),
     ],
 )
 def test_parts_that_are_read_at_once_have_limits(
@@ -353,9 +353,12 @@ def test_parts_that_are_read_at_once_have_limits(
 ) -> None:
     workbook(tmp_path, random.Random(1), part, end, element, 20_000)
     assert workbooks.read(tmp_path / "x.xlsx").schema.names[0] == "id"
-    for limit in ("_MAX_TAGS", "_MAX_STRING_TAGS", "_MAX_PART"):
+    for limit in ("_MAX_TAGS", "_MAX_STRING_TAGS", "_MAX_PART_TAGS"):
         monkeypatch.setattr(workbooks, limit, 16_000)
     with pytest.raises(BadInputError, match=re.escape(message)):
+        workbooks.read(tmp_path / "x.xlsx")
+    monkeypatch.setattr(workbooks, "_MAX_PART", 300)
+    with pytest.raises(BadInputError, match=r"x.xlsx is too large: '.*' has [\d,]+ bytes"):
         workbooks.read(tmp_path / "x.xlsx")
 
 
