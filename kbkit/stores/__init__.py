@@ -132,8 +132,12 @@ class Stores:
         from kbkit.stores import tables
 
         sets, extra = self.workspace.frame, self.schema.extra_tables
-        given = {"memory": self._memory, "extra_tables": extra, "columns": self.columns_file}
-        return self._opened(tables.FILE, lambda path: tables.Tables(path, sets=sets, **given))
+        file, memory = self.columns_file, self._memory
+
+        def open_store(path: Path) -> Tables:
+            return tables.Tables(path, sets=sets, memory=memory, extra_tables=extra, columns=file)
+
+        return self._opened(tables.FILE, open_store)
 
     def spare_memory(self) -> None:
         """Let SQL use a quarter of the machine's memory instead of most of it; does nothing after the first query.

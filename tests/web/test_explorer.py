@@ -340,7 +340,9 @@ def test_a_workspace_that_is_refused_leaves_no_traceback(
 ) -> None:
     path = shutil.copytree(world_kb, tmp_path / "x.kb")
     (path / "workspace").mkdir(exist_ok=True)
-    (path / "workspace" / "query_history.json").symlink_to(tmp_path / "elsewhere")
+    history = path / "workspace" / "query_history.json"
+    history.unlink(missing_ok=True)
+    history.symlink_to(tmp_path / "elsewhere")
     with kbkit.open(path) as kb, testclient.TestClient(application(kb, TOKEN), base_url=HOST) as client:
         client.get("/", params={"token": TOKEN})
         answer = client.get("/query/run", params={"q": "country"}, headers=PART)
