@@ -159,20 +159,23 @@ class ConditionResolver(ABC):
         path = PathMeasure(self.steps(node_type, measure), str(measure), measure.op)
         if measure.attribute is None:
             return path
-        of_edges = self.measured_edges(path, measure.attribute)
+        of_edges = self.measured_edges(path, measure.attribute, measure.at)
         attribute = of_edges or AttributeMeasure(*self.attribute(path.end, measure.attribute, measure.at))
         self.check_numbers(measure.op, attribute, measure.at)
         return replace(path, attribute=attribute, of_edges=of_edges is not None)
 
-    def measured_edges(self, path: PathMeasure, written: str) -> AttributeMeasure | None:
+    def measured_edges(self, path: PathMeasure, written: str, at: int) -> AttributeMeasure | None:
         """Return the attribute of the edges of the last step with a name, if the nodes at its end have none."""
         own = [*OWN_ATTRIBUTES, *(a.name for a in self.schema.type(path.end).attributes)] if path.end else []
         [move, *others] = path.steps[-1].moves
-        if others or move.closure or written.casefold() in (name.casefold() for name in own):
+        if move.closure or written.casefold() in (name.casefold() for name in own):
             return None
         known = {a.name.casefold(): a for a in self.schema.relation(move.relation).attributes}
         found = known.get(written.casefold())
-        return None if found is None else AttributeMeasure(found.name, found.type)
+        if others and found and {other.relation for other in others} == {move.relation}:
+            message = f"{path.op}(...) needs edges of one period, but [{move.relation}] has conditions with several"
+            raise self.error(message, at, "Use one date, or a range such as {attribute >= 2020, attribute < 2022}")
+        return None if found is None or others else AttributeMeasure(found.name, found.type)
 
     def check_numbers(self, op: str, measure: Measure, at: int) -> None:
         """Raise an error for a sum or average of values that are not numbers."""

@@ -77,6 +77,7 @@ def application(kb: KnowledgeBase, limits: ToolLimits) -> Any:
 def server(kb: KnowledgeBase, limits: ToolLimits) -> Any:
     """Return the server of a KB for any transport of the package: an ``mcp.server.lowlevel.Server``."""
     anyio, lowlevel, types, mcp_error = _imported()
+    kb.stores.spare_memory()
     known = {tool.name: tool for tool in tools(kb, limits)}
     turns = _Turns(anyio, limits.timeout)
 

@@ -8,7 +8,6 @@ used, which the result of the question says.
 from __future__ import annotations
 
 import re
-import threading
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -19,7 +18,7 @@ from kbkit.answers.answer_set import answers as expression_answers
 from kbkit.answers.errors import ExpressionError
 from kbkit.directory.generations import now
 from kbkit.errors import KbError
-from kbkit.questions.taught import ChosenReading, Taught, write
+from kbkit.questions.taught import ChosenReading, Taught, change
 from kbkit.stores import Stores
 
 if TYPE_CHECKING:
@@ -29,8 +28,6 @@ MAX_CHOICES = 1_000
 """Number of choices that are kept, the latest ones."""
 _MARKS = re.compile(r"[?!.,;:\"'“”‘’…]+(?=\s|$)|(?<!\S)[\"'“”‘’¿¡]+")
 """Punctuation before and after words; signs inside them, as in ``C++`` and ``3.5``, count."""
-_writing = threading.Lock()
-"""Held while the file is read, changed and written: the threads of a server may choose at once."""
 
 
 @dataclass
@@ -76,25 +73,28 @@ def resolved(stores: Stores, choice: ChosenReading) -> tuple[AnswerSet | None, s
 def keep_choice(stores: Stores, question: str, expression: str) -> None:
     """Remember the expression of the reading that a person chose for a question, instead of an earlier one."""
     choice = ChosenReading(question, expression, now())
-    with _writing:
-        taught = Taught.of(stores)
-        others = [one for one in taught.choices if question_key(one.question) != question_key(question)]
-        _write(stores, replace(taught, choices=[*others, choice][-MAX_CHOICES:]))
-
-
-def _write(stores: Stores, taught: Taught) -> None:
-    write(stores.workspace.folder, taught)
+    change(stores, lambda taught: replace(taught, choices=[*_others(taught, question), choice][-MAX_CHOICES:]))
     ReadingChoices.renew(stores)
+
+
+def _others(taught: Taught, question: str) -> list[ChosenReading]:
+    """Return the choices for other questions."""
+    key = question_key(question)
+    return [one for one in taught.choices if question_key(one.question) != key]
 
 
 def forget_choice(stores: Stores, question: str) -> bool:
     """Forget the reading that was chosen for a question; return whether there was one."""
-    with _writing:
-        taught = Taught.of(stores)
-        kept = [one for one in taught.choices if question_key(one.question) != question_key(question)]
-        if len(kept) < len(taught.choices):
-            _write(stores, replace(taught, choices=kept))
-    return len(kept) < len(taught.choices)
+    counts: list[int] = []
+
+    def without(taught: Taught) -> Taught:
+        kept = _others(taught, question)
+        counts[:] = len(taught.choices), len(kept)
+        return replace(taught, choices=kept)
+
+    change(stores, without)
+    ReadingChoices.renew(stores)
+    return counts[1] < counts[0]
 
 
 def choice_table(stores: Stores) -> pl.DataFrame:

@@ -23,7 +23,7 @@ from kbkit.questions.lexicon import Floats, stem
 from kbkit.questions.log_linear import fitted
 from kbkit.questions.reader import QuestionReader, Read
 from kbkit.questions.scoring import WEIGHTS, places
-from kbkit.questions.taught import Learned, Taught, write
+from kbkit.questions.taught import Learned, change
 from kbkit.stores import Stores
 
 FOLDS = 5
@@ -99,7 +99,7 @@ def learn(
     )
     is_better = after > before
     if is_better:
-        write(stores.workspace.folder, replace(Taught.of(stores), learned=learned))
+        change(stores, lambda taught: replace(taught, learned=learned))
         QuestionReader.renew(stores)
     return learned, is_better
 

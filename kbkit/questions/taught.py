@@ -1,22 +1,28 @@
 """What a person taught about the questions of a KB: synonyms, chosen readings, and weights learned from examples.
 
-It is a file of the workspace, so that it outlives generations, and deleting the file undoes it.
+It is a file of the workspace, so that it outlives generations, and deleting the file undoes it. Threads and processes
+change it one after another.
 """
 
 from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from kbkit.directory import systems
 from kbkit.directory.files import parse_json, write_files
-from kbkit.errors import KbError
+from kbkit.errors import KbError, system_error
 from kbkit.stores import Stores
 
 FILE = "questions.json"
+_LOCK = "questions.lock"
+_PATIENCE = 10.0
+"""Seconds for which a change waits for those of others."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +114,24 @@ def _choice(row: dict[str, Any]) -> ChosenReading:
     return found
 
 
-def write(workspace: Path, taught: Taught) -> None:
-    """Write the file of a workspace, atomically."""
-    workspace.mkdir(parents=True, exist_ok=True)
-    write_files({workspace / FILE: (json.dumps(asdict(taught), ensure_ascii=False, indent=1) + "\n").encode()})
+def change(stores: Stores, changed: Callable[[Taught], Taught]) -> None:
+    """Replace what was taught by ``changed`` of it, atomically; it may be changed by one thread or process at a time.
+
+    Nothing is written if it stays the same.
+    """
+    workspace = stores.workspace.folder
+    path, lock = workspace / FILE, workspace / _LOCK
+    try:
+        workspace.mkdir(parents=True, exist_ok=True)
+        with systems.exclusive(lock, f"Another process changes {path}", "Wait for it to end", _PATIENCE):
+            before = read(workspace)
+            after = changed(before)
+            if after != before:
+                write_files({path: (json.dumps(asdict(after), ensure_ascii=False, indent=1) + "\n").encode()})
+    except OSError as error:
+        raise system_error(error, f"Cannot write {path}") from None
+
+
+def forget(stores: Stores) -> None:
+    """Delete the file, also an invalid one."""
+    systems.remove_tree(stores.workspace.folder / FILE)

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kbkit.answers.answer_set import answers as expression_answers
-from kbkit.directory import systems
 from kbkit.directory.files import parse_json
 from kbkit.errors import BadInputError, KbError, UnknownNameError, reason
+from kbkit.questions import taught
 from kbkit.questions.choices import ReadingChoices
 from kbkit.questions.learn import TrainingPair, answer_texts, learn
 from kbkit.questions.reader import QuestionReader
-from kbkit.questions.taught import FILE, Learned, Taught, write
+from kbkit.questions.taught import Learned, change
 from kbkit.stores import Stores
 
 _EXAMPLE = 'Write {"question": "Who directed Heat?", "answers": ["Michael Mann"]}, or "expression" instead of "answers"'
@@ -32,14 +32,14 @@ def add_synonym(stores: Stores, name: str, word: str) -> str:
         raise UnknownNameError("relation or attribute", name, sorted(known))
     if not word.strip() or len(word.split()) > 1:
         raise KbError(f"Invalid synonym {word!r}", "Use one word, such as directed=helmed")
-    write(stores.workspace.folder, Taught.of(stores).with_synonym(found, word.strip().lower()))
+    change(stores, lambda taught: taught.with_synonym(found, word.strip().lower()))
     QuestionReader.renew(stores)
     return found
 
 
 def forget(stores: Stores) -> None:
     """Delete all synonyms, chosen readings and learned weights of a KB."""
-    systems.remove_tree(stores.workspace.folder / FILE)
+    taught.forget(stores)
     ReadingChoices.renew(stores)
     QuestionReader.renew(stores)
 

@@ -14,7 +14,7 @@ import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -31,6 +31,12 @@ _LARGE = 100_000_000
 """Bytes from which a part is large."""
 _MAX_ROWS = 1_048_576
 _MAX_CELLS = 100_000_000
+_MAX_TAGS = 2_000_000
+"""Maximum number of tags from the end of a row to the end of the next one: openpyxl holds them in memory."""
+_MAX_STRING_TAGS = 20_000_000
+"""Maximum number of tags of the texts that cells share."""
+_MAX_PART, _MAX_PART_TAGS = 16_000_000, 500_000
+"""Maximum bytes and tags of a part that is read at once, such as the formats of cells: Excel allows 65,490 of them."""
 _ROWS = 10_000
 _SAMPLE = 1_000
 _EMPTY = "it is empty"
@@ -114,7 +120,7 @@ class _Workbook:
             self._book = _opened(self._path)
         except Exception as error:  # noqa: BLE001
             self._warnings.__exit__(None, None, None)
-            raise self._unreadable(error) from None
+            raise error if isinstance(error, KbError) else self._unreadable(error) from None
         return self._book
 
     def __exit__(self, kind: Any, error: BaseException | None, *_: Any) -> None:
@@ -130,14 +136,31 @@ class _Workbook:
 
 def _opened(path: Path) -> Any:
     """Open a workbook without the size of its sheets: openpyxl reads the whole of a sheet that does not tell it."""
-    from openpyxl.reader.excel import ExcelReader
+    from openpyxl.reader.excel import SHARED_STRINGS, ExcelReader, read_string_table
     from openpyxl.worksheet._read_only import ReadOnlyWorksheet
+
+    class Archive(zipfile.ZipFile):
+        def read(self, name: Any, pwd: bytes | None = None) -> bytes:
+            size = self.getinfo(name).file_size
+            if size > _MAX_PART:
+                what = f"{name!r} has {size:,} bytes"
+                raise BadInputError(f"{path} is too large: {what}", f"The maximum is {_MAX_PART:,}")
+            data = super().read(name, pwd)
+            if data.count(b"<") > _MAX_PART_TAGS:
+                raise BadInputError(f"{path}, {name!r}: too many XML tags", f"The maximum is {_MAX_PART_TAGS:,}")
+            return data
 
     class UnsizedSheet(ReadOnlyWorksheet):  # type: ignore[misc]
         def _get_size(self) -> None:
             pass
 
     class UnsizedReader(ExcelReader):  # type: ignore[misc]
+        def read_strings(self) -> None:
+            part = self.package.find(SHARED_STRINGS)
+            if part is not None:
+                with self.archive.open(part.PartName[1:]) as stream:
+                    self.shared_strings = read_string_table(_TagCounter(stream, f"{path}, texts", _MAX_STRING_TAGS))
+
         def read_worksheets(self) -> None:
             for sheet, part in self.parser.find_sheets():
                 if part.target in self.valid_files and "chartsheet" not in part.Type:
@@ -146,6 +169,8 @@ def _opened(path: Path) -> Any:
                     self.wb._sheets.append(table)
 
     reader = UnsizedReader(path, read_only=True, data_only=True, keep_links=False)
+    reader.archive.close()
+    reader.archive = Archive(path)
     reader.read()
     return reader.wb
 
@@ -204,11 +229,16 @@ def _rows(sheet: Any, where: str) -> Iterator[tuple[int, tuple[Any, ...]]]:
     """Yield number and values of each row that is not empty, without empty cells at the end."""
     from openpyxl.worksheet._reader import WorkSheetParser
 
+    class RowParser(WorkSheetParser):  # type: ignore[misc]
+        def parse_row(self, row: Any) -> Any:
+            source.tags = 0
+            return super().parse_row(row)
+
     cells = last = 0
-    with sheet._get_source() as source:
-        book = sheet.parent
+    with sheet._get_source() as opened:
+        book, source = sheet.parent, _TagCounter(opened, f"{where}, a row", _MAX_TAGS)
         kinds = {"date_formats": book._date_formats, "timedelta_formats": book._timedelta_formats}
-        parser = WorkSheetParser(source, sheet._shared_strings, data_only=True, epoch=book.epoch, **kinds)
+        parser = RowParser(source, sheet._shared_strings, data_only=True, epoch=book.epoch, **kinds)
         for number, row in parser.parse():
             if number <= last:  # openpyxl's own loop passes over it
                 raise BadInputError(f"Row {number} after row {last} in {where}", _REMEDY)
@@ -225,6 +255,21 @@ def _rows(sheet: Any, where: str) -> Iterator[tuple[int, tuple[Any, ...]]]:
             if values:
                 yield number, tuple(values)
             last = number
+
+
+class _TagCounter:
+    """A stream of XML that counts its tags and ends at too many of them."""
+
+    def __init__(self, stream: IO[bytes], where: str, most: int) -> None:
+        self._stream, self._where, self._most, self.tags = stream, where, most, 0
+
+    def read(self, size: int) -> bytes:
+        """Read bytes. Raises :class:`BadInputError`."""
+        data = self._stream.read(size)
+        self.tags += data.count(b"<")
+        if self.tags > self._most:
+            raise BadInputError(f"{self._where}: too many XML tags", f"The maximum is {self._most:,}")
+        return data
 
 
 def _value(value: Any) -> Any:

@@ -66,6 +66,7 @@ class Stores:
             self._pin.close()
             raise
         self.folder = self._pin.folder
+        self._memory = ""
         self._open: list[Any] = []
         self._shared: dict[Any, Any] = {}
         forks.register(self)
@@ -131,8 +132,19 @@ class Stores:
         from kbkit.stores import tables
 
         sets, extra = self.workspace.frame, self.schema.extra_tables
-        file = self.columns_file
-        return self._opened(tables.FILE, lambda path: tables.Tables(path, sets=sets, extra_tables=extra, columns=file))
+        file, memory = self.columns_file, self._memory
+
+        def open_store(path: Path) -> Tables:
+            return tables.Tables(path, sets=sets, memory=memory, extra_tables=extra, columns=file)
+
+        return self._opened(tables.FILE, open_store)
+
+    def spare_memory(self) -> None:
+        """Let SQL use a quarter of the machine's memory instead of most of it; does nothing after the first query.
+
+        A server's clients may ask for values of any size, which DuckDB cannot write to disk as it does with rows.
+        """
+        self._memory = "25%"
 
     @property
     def columns_file(self) -> Path | None:

@@ -32,6 +32,7 @@ def application(
 
     Raises :class:`kbkit.errors.KbError` if the KB has no RDF store, and for an unknown dialect.
     """
+    kb.stores.spare_memory()
     kb.rewrite("ASK {}", dialect)
     assert kb.triples  # opened here, before requests arrive
     endpoint = sparql.KbEndpoint(kb, limits or sparql.EndpointLimits(), dialect)

@@ -379,6 +379,8 @@ class Oracle:
         known = self.graph.edge_kinds.get(relation, {})
         if len({*edges}) > 1 or edges[0].closure or measure.attribute not in known:
             return None
+        if any(has_periods(condition, known) for condition in edges[0].conditions):
+            raise RefusedError("edges of several periods")
         found = [
             item
             for near, far, row in self.followed_edges(edges[0], ways[0])
@@ -735,6 +737,14 @@ def starts_of(value: Any, kind: str) -> tuple[str, str] | None:
     months = int(text[:4]) * 12 + (int(text[5:]) - 1 if len(text) > 4 else 0)
     after = months + (1 if len(text) > 4 else 12)
     return tuple(f"{n // 12:04}-{n % 12 + 1:02}-01" for n in (months, after))  # type: ignore[return-value]
+
+
+def has_periods(condition: syntax.Test, known: Mapping[str, str]) -> bool:
+    """Whether a date of an edge may be in any of several periods: in one of a list, or before or after one."""
+    assert isinstance(condition, syntax.Condition)
+    kind = known.get(condition.attribute, "")
+    is_several = condition.op == "!=" or condition.negated or (condition.op == "in" and len(condition.values) > 1)
+    return is_several and kind in ("DATE", "TIMESTAMP") and any(starts_of(v, kind) for v in condition.values)
 
 
 def during(item: Any, condition: syntax.Condition, spans: list[tuple[Any, Any]]) -> bool:

@@ -26,6 +26,7 @@ AREAS: dict[str, int] = {
     "bombs": 2,
     "calls": 5,
     "questions": 2,
+    "choices": 2,
     "commands": 3,
     "requests": 2,
     "datasets": 2,
@@ -70,6 +71,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=5.0, help="time of each area (default 5)")
     parser.add_argument("--seed", type=int, help="run this one case, or with --count this and the next ones")
     parser.add_argument("--count", type=int, help="number of cases instead of a time")
+    parser.add_argument("--after", type=float, default=0.0, help="moments: kill after this fraction of the run time")
     given = parser.parse_args()
     if unknown := [area for area in given.areas if area not in AREAS]:
         parser.error(f"unknown area {unknown[0]!r}: choose from {', '.join(AREAS)}")
@@ -83,12 +85,14 @@ def main() -> int:
         kbkit.ingest("table", out=base / "tiny.kb", files=files).close()
         for area in given.areas or AREAS:
             begun, cases, broken = time.monotonic(), 0, 0
+            module = importlib.import_module(f"tests.fuzz.{area}")
+            if hasattr(module, "earliest"):
+                module.earliest = given.after
             for seed in seeds(given.seed, count, given.minutes * 60):
                 cases += 1
                 for one in attack(area, seed, base / "world.kb", base / "tiny.kb", base / f"{area}-{seed}"):
                     broken += 1
                     print(f"{area}, seed {seed}: {one.input}\n  {one.found}", flush=True)
-            module = importlib.import_module(f"tests.fuzz.{area}")
             counted = getattr(module, "happened", {})
             what = "".join(f", {count:,} {name}" for name, count in counted.items())
             took = f"{time.monotonic() - begun:.0f} s"

@@ -79,18 +79,55 @@ def tables(folder: Path, rng: random.Random) -> None:
 
 
 def rows_of_one_number(folder: Path, rng: random.Random) -> None:
-    """A workbook whose rows have the same number, or grow backwards."""
+    """A workbook whose rows, up to 12 million, have the same number, or grow backwards."""
+    number = rng.choice((b"2", b"1", b"3", b"1048577", b""))
+    row = b'<row r="%s"><c r="A%s"><v>%%d</v></c></row>' % (number, number) if number else b"<row ht='%d'><c/></row>"
+    workbook(folder, rng, "xl/worksheets/sheet1.xml", b"</sheetData>", row, _size(rng, 7.1))
+
+
+def elements(folder: Path, rng: random.Random) -> None:
+    """A workbook with many elements where openpyxl reads all of them at once."""
+    part, end, element = rng.choice(
+        (
+            ("xl/worksheets/sheet1.xml", b"</row>", b'<c r="B1"><v>%d</v></c>'),
+            ("xl/worksheets/sheet1.xml", b"</c>", b"<v>%d</v>"),
+            ("xl/worksheets/sheet1.xml", b"</worksheet>", b"<x y='%d'/>"),
+            ("xl/styles.xml", b"</cellXfs>", b'<xf fontId="%d"/>'),
+            ("xl/workbook.xml", b"</workbook>", b'<definedName name="a%d">A1</definedName>'),
+            ("xl/sharedStrings.xml", b"</sst>", b"<si><t>%d</t></si>"),
+            ("xl/sharedStrings.xml", b"</si></sst>", b"<r><t>%d</t></r>"),
+        )
+    )
+    workbook(folder, rng, part, end, element, _size(rng, 6.3))
+
+
+_STRINGS = "application/vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"
+
+
+def workbook(folder: Path, rng: random.Random, part: str, end: bytes, element: bytes, count: int) -> None:
+    """Write a workbook with ``count`` times an element before the ``end`` of a part, each with a random number."""
     book = openpyxl.Workbook()
     book.active.append(["id", "name"])
     book.save(folder / "base.xlsx")
-    number = rng.choice(("2", "1", "3", "1048577", ""))
-    row = f'<row r="{number}"><c r="A{number}"><v>1</v></c></row>'.encode() if number else b"<row><c/></row>"
     with (
         zipfile.ZipFile(folder / "base.xlsx") as old,
-        zipfile.ZipFile(folder / "x.xlsx", "w", zipfile.ZIP_DEFLATED) as new,
+        zipfile.ZipFile(folder / "x.xlsx", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as new,
     ):
-        for name in old.namelist():
-            new.writestr(name, old.read(name).replace(b"</sheetData>", row * _size(rng, 6) + b"</sheetData>"))
+        contents = {name: old.read(name) for name in old.namelist()}
+        space = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+        contents["xl/sharedStrings.xml"] = f'<sst xmlns="{space}"><si><t>id</t></si><si><t>name</t></si></sst>'.encode()
+        if b"sharedStrings" not in contents["[Content_Types].xml"]:
+            declared = f'<Override PartName="/xl/sharedStrings.xml" ContentType="{_STRINGS}"/></Types>'.encode()
+            contents["[Content_Types].xml"] = contents["[Content_Types].xml"].replace(b"</Types>", declared)
+        for name, content in contents.items():
+            head, found, tail = content.partition(end) if name == part else (content, b"", b"")
+            assert found or name != part
+            with new.open(name, "w", force_zip64=True) as file:
+                file.write(head)
+                for start in range(0, count if found else 0, 10_000):
+                    numbers = (rng.getrandbits(30) for _ in range(min(10_000, count - start)))
+                    file.write(b"".join(element % number for number in numbers))
+                file.write(found + tail)
     (folder / "base.xlsx").unlink()
 
 
@@ -114,7 +151,7 @@ def values(folder: Path, rng: random.Random) -> None:
 
 
 BOMBS: tuple[Callable[[Path, random.Random], None], ...] = (
-    entities, nesting, columns, tables, rows_of_one_number, values,
+    entities, nesting, columns, tables, rows_of_one_number, values, elements,
 )  # fmt: skip
 
 

@@ -48,6 +48,8 @@ _WORLD: dict[str, tuple[Any, ...]] = {
         "@saved",
         "(country | city) & country",
         "country{max area_km2}",
+        "country -> [member_of{since < 1950}] -> organisation",
+        "country{max(-> [member_of{since > 1950}] -> organisation, since) = 1955}",
     ),
     "query": ("landlocked and mountainous", '"the Nile"', "rivers of Africa", "Paris"),
     "question": ("Which countries border France?", "What is the capital of Japan?", "rivers that flow through Egypt"),

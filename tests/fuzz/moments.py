@@ -11,6 +11,7 @@ import collections
 import contextlib
 import functools
 import importlib
+import itertools
 import json
 import multiprocessing
 import os
@@ -38,16 +39,20 @@ RUNS = 3
 """Runs of a command to its end, whose median time counts."""
 happened: collections.Counter[str] = collections.Counter()
 """The number of kills, for those who run many cases."""
-hits: dict[str, collections.Counter[int]] = {}
-"""For each command, the number of kills in each fifth of its run time."""
+hits: dict[str, list[float]] = {}
+"""For each command, the fractions of its run time at which it was killed."""
+earliest = 0.0
+"""The fraction of the run time before which nothing is killed."""
 
 
 def summary() -> str:
     """Return where the kills of many cases hit, a line for each command."""
     lines = [f"{'kills in each fifth of the run time':36}{'1':>6}{'2':>6}{'3':>6}{'4':>6}{'5':>6}{'all':>7}"]
-    for name, counts in [*hits.items(), ("all", sum(hits.values(), collections.Counter()))]:
-        fifths = "".join(f"{counts[number]:6}" for number in range(1, 6))
+    for name, fractions in [*hits.items(), ("all", [*itertools.chain(*hits.values())])]:
+        counts = collections.Counter(min(4, max(0, int(5 * fraction))) for fraction in fractions)
+        fifths = "".join(f"{counts[number]:6}" for number in range(5))
         lines.append(f"{name:36}{fifths}{counts.total():7}")
+    lines += [f"{name}: {' '.join(f'{fraction:.2f}' for fraction in sorted(found))}" for name, found in hits.items()]
     return "\n".join(lines)
 
 
@@ -88,9 +93,10 @@ SAVING: dict[str, Saving] = {
     "learn questions": Saving(("ask", "mine.kb", "--learn", "source/pairs.jsonl"), kb="mine.kb"),
     "learn a ranking": Saving(("search", "mine.kb", "--learn", "source/found.jsonl"), kb="mine.kb"),
     "synonym": Saving(("ask", "mine.kb", "--synonym", "borders=touches"), kb="mine.kb"),
+    "choose": Saving(("ask", "mine.kb", "zorped of France", "--pick", "1"), kb="mine.kb"),
     "labels": Saving(("graph", "pagerank", "mine.kb", "--save", "rank"), kb="mine.kb"),
 }
-ALL: dict[str, Target] = {**TARGETS, **SAVING}
+ALL: dict[str, Target] = {name: one for name, one in TARGETS.items() if one.exchange} | SAVING
 
 
 def case(bench: Bench, seed: int) -> Iterator[Broken]:
@@ -101,12 +107,11 @@ def case(bench: Bench, seed: int) -> Iterator[Broken]:
     before, said = Written.of(bench.folder / "out"), set[str]()
     what = f"kbkit {' '.join(target.argv)}, killed after"
     for number in range(KILLS):
-        share = (number + rng.random()) / KILLS
+        share = earliest + (1 - earliest) * (number + rng.random()) / KILLS
         ended = _run(target, bench.folder, share * whole.seconds)
         if ended.killed:
             happened["kills"] += 1
-            fifth = min(4, max(0, int(5 * (ended.seconds - whole.around) / whole.seconds))) + 1
-            hits.setdefault(name, collections.Counter())[fifth] += 1
+            hits.setdefault(name, []).append((ended.seconds - whole.around) / whole.seconds)
         elif ended.code not in (0, 1):
             yield Broken(what, f"the command ended with {ended.code}")
         what += f" {share:.2f}"

@@ -94,7 +94,7 @@ def _filled(rng: random.Random) -> str:
     return form
 
 
-def _question(rng: random.Random) -> str:
+def question(rng: random.Random) -> str:
     """Return a question: of one form, of several, of words in any order, long, or hostile."""
     kind = rng.random()
     if kind < 0.5:
@@ -119,7 +119,7 @@ def case(bench: Bench, seed: int) -> Iterator[Broken]:
     """Ask questions, then the same ones at once."""
     rng = random.Random(seed)
     kb = opened(bench.world if rng.random() < 0.8 else bench.tiny)
-    asked = [_question(rng) for _ in range(QUESTIONS)]
+    asked = [question(rng) for _ in range(QUESTIONS)]
     for question in asked:
         peak, begun = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.monotonic()
         try:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import kbkit
-from kbkit.errors import KbError
+from kbkit.directory import systems
+from kbkit.errors import KbError, LockedError
 from kbkit.kb import KnowledgeBase
+from kbkit.questions import taught as taught_file
 from kbkit.questions import teaching
 from kbkit.questions.choices import question_key
 from kbkit.questions.reply import reply
-from kbkit.questions.taught import FILE
+from kbkit.questions.taught import FILE, Taught
 from tests.conftest import Run
 from tests.console import good, one_line
 
@@ -102,6 +106,52 @@ def test_the_command_offers_picks_lists_and_forgets(kb: KnowledgeBase, path: Pat
     kb.choose(kb.ask(QUESTION), 1)
     teaching.forget(kb.stores)
     assert (kb.ask(QUESTION).choice, kb.choices().height) == (None, 0)
+
+
+KEEPER = """
+import sys
+import kbkit
+from kbkit.questions.choices import keep_choice
+from kbkit.questions.teaching import add_synonym
+with kbkit.open(sys.argv[1]) as kb:
+    print("open", flush=True)
+    sys.stdin.readline()
+    for number in range(20):
+        keep_choice(kb.stores, f"question {number} of {sys.argv[2]}", "vase")
+        add_synonym(kb.stores, "stole", f"word{number}of{sys.argv[2]}")
+"""
+
+
+@pytest.mark.system
+def test_processes_that_choose_at_once_lose_nothing(kb: KnowledgeBase, path: Path) -> None:
+    command = [sys.executable, "-c", KEEPER, str(path)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    keepers = [subprocess.Popen([*command, name], **pipes) for name in "abc"]  # type: ignore[call-overload]
+    assert [keeper.stdout.readline() for keeper in keepers] == ["open\n"] * 3
+    for keeper in keepers:
+        keeper.stdin.write("\n")
+        keeper.stdin.flush()
+    assert [keeper.communicate()[0] for keeper in keepers] == [""] * 3
+    assert [keeper.returncode for keeper in keepers] == [0] * 3
+    taught = Taught.of(kb.stores)
+    assert {one.question for one in taught.choices} == {f"question {n} of {name}" for n in range(20) for name in "abc"}
+    assert len(taught.synonyms["stole"]) == 60
+    assert [found.name for found in (path / "workspace").iterdir()] == [FILE]  # no lock is left
+
+
+def test_a_choice_waits_for_another_and_says_so(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(taught_file, "_PATIENCE", 0.0)
+    kb.choose(kb.ask(QUESTION), 1)
+    with systems.exclusive(kb.stores.workspace.folder / taught_file._LOCK, "", ""):
+        for change in (
+            lambda: kb.choose(kb.ask(QUESTION), 2),
+            lambda: kb.forget_choice(QUESTION),
+            lambda: teaching.add_synonym(kb.stores, "stole", "took"),
+        ):
+            with pytest.raises(LockedError, match=r"Another process changes .*questions\.json.*Wait for it to end"):
+                change()
+    assert kb.choices().height == 1
+    assert kb.forget_choice(QUESTION)
 
 
 @pytest.mark.system

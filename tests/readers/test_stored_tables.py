@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import gzip
+import random
 import re
 import shutil
 import sqlite3
@@ -28,6 +29,7 @@ from kbkit.kb import KnowledgeBase
 from kbkit.readers import databases, workbooks
 from tests.conftest import Run
 from tests.examples import examples, first_some
+from tests.fuzz.bombs import workbook
 
 SQL = """
 CREATE TABLE nodes AS SELECT id::VARCHAR AS key, 'person' AS type, name, age FROM people;
@@ -335,6 +337,29 @@ def test_a_sheet_of_many_rows_with_one_number(
             new.writestr(name, old.read(name).replace(b"</sheetData>", more))
     with pytest.raises(BadInputError, match=problem):
         workbooks.read(tmp_path / "y.xlsx")
+
+
+@pytest.mark.parametrize(
+    ("part", "end", "element", "message"),
+    [
+        ("xl/worksheets/sheet1.xml", b"</row>", b'<c r="B1"><v>%d</v></c>', "sheet 'Sheet', a row: too many XML tags"),
+        ("xl/worksheets/sheet1.xml", b"</worksheet>", b"<x y='%d'/>", "sheet 'Sheet', a row: too many XML tags"),
+        ("xl/sharedStrings.xml", b"</sst>", b"<si><t>%d</t></si>", "x.xlsx, texts: too many XML tags"),
+        ("xl/styles.xml", b"</cellXfs>", b'<xf fontId="%d"/>', "x.xlsx, 'xl/styles.xml': too many XML tags"),
+    ],
+)
+def test_parts_that_are_read_at_once_have_limits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str, end: bytes, element: bytes, message: str
+) -> None:
+    workbook(tmp_path, random.Random(1), part, end, element, 20_000)
+    assert workbooks.read(tmp_path / "x.xlsx").schema.names[0] == "id"
+    for limit in ("_MAX_TAGS", "_MAX_STRING_TAGS", "_MAX_PART_TAGS"):
+        monkeypatch.setattr(workbooks, limit, 16_000)
+    with pytest.raises(BadInputError, match=re.escape(message)):
+        workbooks.read(tmp_path / "x.xlsx")
+    monkeypatch.setattr(workbooks, "_MAX_PART", 300)
+    with pytest.raises(BadInputError, match=r"x.xlsx is too large: '.*' has [\d,]+ bytes"):
+        workbooks.read(tmp_path / "x.xlsx")
 
 
 @pytest.mark.system

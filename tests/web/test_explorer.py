@@ -22,6 +22,7 @@ from http.cookiejar import CookieJar
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import polars as pl
 import pytest
 from starlette import testclient
@@ -321,6 +322,37 @@ def test_results_that_memory_cannot_hold(world: KnowledgeBase, monkeypatch: pyte
     for path in ("/query/file", "/query/run"):
         refused = client.get(path, params=file, headers=PART)
         assert (refused.status_code, "The result has more than" in shown(refused)) == (400, True)
+
+
+@pytest.mark.parametrize("front_end", ["serve", "explore", "mcp"])
+def test_sql_of_servers_uses_a_quarter_of_the_memory(world_kb: Path, front_end: str) -> None:
+    from kbkit.mcp import server as mcp
+    from kbkit.web import app
+
+    with kbkit.open(world_kb) as kb, duckdb.connect(config={"memory_limit": "25%"}) as quarter:
+        {
+            "serve": lambda: app.application(kb),
+            "explore": lambda: application(kb, "token"),
+            "mcp": lambda: mcp.server(kb, mcp.ToolLimits(10, 10)),
+        }[front_end]()
+        setting = "SELECT current_setting('memory_limit')"
+        assert kb.sql(setting).item() == quarter.execute(setting).fetchone()[0]
+
+
+def test_a_workspace_that_is_refused_leaves_no_traceback(
+    world_kb: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = shutil.copytree(world_kb, tmp_path / "x.kb")
+    (path / "workspace").mkdir(exist_ok=True)
+    history = path / "workspace" / "query_history.json"
+    history.unlink(missing_ok=True)
+    history.symlink_to(tmp_path / "elsewhere")
+    with kbkit.open(path) as kb, testclient.TestClient(application(kb, TOKEN), base_url=HOST) as client:
+        client.get("/", params={"token": TOKEN})
+        answer = client.get("/query/run", params={"q": "country"}, headers=PART)
+    assert "query_history.json is a link" in shown(answer)
+    assert not (tmp_path / "elsewhere").exists()
+    assert capfd.readouterr().err == ""
 
 
 @pytest.mark.parametrize("kind", ["csv", "json"])

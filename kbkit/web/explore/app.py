@@ -38,13 +38,15 @@ def application(kb: KnowledgeBase, token: str, limits: PageLimits | None = None,
 
     ``token`` and ``once`` are those of :class:`kbkit.web.explore.access.Access`.
     """
+    kb.stores.spare_memory()
     site = Site(kb, limits or PageLimits())
     others = _Others(site)
 
     def prepare() -> None:
         site.first_page.wait(_PATIENCE)
-        others.load()
-        site.warm()
+        with contextlib.suppress(KbError):  # which the pages show
+            others.load()
+            site.warm()
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
