@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from kbkit.answers.attribute_values import ColumnValues
 from kbkit.answers.resolve_conditions import is_number
+from kbkit.english.abbreviations import shortened
 from kbkit.english.question_words import CLASSES, CONCEPTS, FUNCTION_WORDS, NO, YES
 from kbkit.english.thesaurus import related_words
 from kbkit.english.words import singular
@@ -44,6 +45,12 @@ _SAME_KIND, _AKIN = 1, 0.6
 """Greatest rank of a noun that is more general than two others, and how similar these must be at least."""
 _SYNONYM = 0.85
 """Score of a synonym of a label, relative to the label itself."""
+STANDING = 0.3
+"""Score of a type that a noun stands for though it is called otherwise."""
+_SHORT = 0.9
+"""Score of a label with an abbreviation of a word, relative to the label with the word itself."""
+_INITIAL = 0.8
+"""Score of a label of two letters that the only word it can be short for begins with."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +77,10 @@ class LabelLookup:
     _labels: list[tuple[tuple[str, ...], LabelOption]] = field(default_factory=list)
     _with_stem: dict[str, list[int]] = field(default_factory=dict)
     _derived_from: dict[str, list[int]] = field(default_factory=dict)
+    _written: dict[str, str] = field(default_factory=dict)
+    """The words of labels, with their stems."""
+    _abbreviated: dict[str, str] = field(default_factory=dict)
+    """The stems of the words of labels that words of questions are abbreviated to."""
     _heads: dict[str, set[str]] = field(default_factory=dict)
     """The last words of labels, with the nouns that are more general."""
     _with_head: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
@@ -100,7 +111,7 @@ class LabelLookup:
     def labelled(self, words: Sequence[str]) -> tuple[LabelOption, ...]:
         """Return the labels with these words: with all of them and no others, else with these and others."""
         content = [word for word in words if word not in FUNCTION_WORDS or word in _NAMES]
-        stems = tuple(map(stem, content))
+        stems, share = self._stems(content)
         options: list[LabelOption] = []
         for label, option in (self._labels[at] for at in self._near(stems)):
             inside = {*words} - {*content} - _INSIDE
@@ -115,7 +126,7 @@ class LabelLookup:
             if option.attribute == "key" and score < _WHOLE and not _KEYS.isdisjoint(label):
                 score = 0.0  # counties: not the county_id
             if score:
-                options.append(replace(option, score=score))
+                options.append(replace(option, score=share * score))
         if words[-1] in _NAMES | _KEYS and (len(words) == 1 or words[:-1] == ["full"]):
             attribute = "name" if words[-1] in _NAMES else "key"
             known = {option.type for option in options if option.score == 1 and option.attribute}
@@ -124,7 +135,7 @@ class LabelLookup:
             named = self._labels_of_types(stems[:1])
             options = [LabelOption(kind, "key", _WHOLE) for kind in named] or options  # order number
         if not options and len(words) == 1:
-            options = self._short(words[0])
+            options = self._short(words[0]) or self._initial(words[0])
         if len(words) > 2 and words[0] in CLASSES and words[1] == "of":
             options = self._classes_of(words[2:]) or options
         heads = {option.type: option for option in options if not option.attribute}
@@ -186,6 +197,7 @@ class LabelLookup:
     def _add(self, words: Sequence[str], option: LabelOption) -> None:
         content = [word for word in words if word not in FUNCTION_WORDS or word in _NAMES] or list(words)
         stems = tuple(map(stem, content))
+        self._written.update(zip(content, stems, strict=True))
         for one in dict.fromkeys(stems):
             self._with_stem.setdefault(one, []).append(len(self._labels))
         if option.attribute not in ("name", "key"):
@@ -247,6 +259,18 @@ class LabelLookup:
             near.update(self._derived_from[stems[0]])
         return sorted(near)
 
+    def _stems(self, words: Sequence[str]) -> tuple[tuple[str, ...], float]:
+        """Return the stems of words as labels have them, and the share of the score that abbreviations leave."""
+        stems = tuple(map(stem, words))
+        found = [one if one in self._with_stem else self._short_stem(word) or one for word, one in zip(words, stems, strict=True)]
+        return tuple(found), 1.0 if tuple(found) == stems else _SHORT
+
+    def _short_stem(self, word: str) -> str:
+        """Return the stem of the only word of labels that a word is abbreviated to: *trial*, of ``trl_no``."""
+        if word not in self._abbreviated:
+            self._abbreviated[word] = self._written.get(shortened(word, self._written), "")
+        return self._abbreviated[word]
+
     def _is_number(self, element: Element) -> bool:
         attributes = self.elements.types[element.source].attributes
         return any(a.name == element.name and numeric(a.type) for a in attributes)
@@ -280,3 +304,11 @@ class LabelLookup:
         names = [label_words(node_type.name) for node_type in self.elements.types]
         begun = [kind for kind, name in enumerate(names) if len(name) == 1 and name[0].startswith(start)]
         return [LabelOption(begun[0], "", _ONLY)] if len(begun) == 1 else []
+
+    def _initial(self, word: str) -> list[LabelOption]:
+        """Return the only text attribute of two letters that a word begins with: *phase*, of ``ph``."""
+        if len(word) <= _LEAST_START or word[:2] not in self._with_stem or is_participle(word):
+            return []
+        found = [option for label, option in (self._labels[at] for at in self._with_stem[word[:2]]) if len(label) == 1]
+        is_one = len(found) == 1 and found[0].attribute and not found[0].is_number
+        return [replace(found[0], score=_INITIAL)] if is_one and word[1] not in "aeiouy" else []

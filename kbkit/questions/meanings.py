@@ -19,7 +19,7 @@ from kbkit.english.question_words import LIGHT_VERBS, Adjective
 from kbkit.questions.clauses import Clauses, is_type
 from kbkit.questions.elements import MAX_HOPS, MOST, Elements, numeric
 from kbkit.questions.expressions import is_date, step
-from kbkit.questions.label_lookup import LabelOption
+from kbkit.questions.label_lookup import STANDING, LabelOption
 from kbkit.questions.lexicon import label_words
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.links import QuestionLink
@@ -111,6 +111,8 @@ class Meanings:
             options = link.types()
             if options:
                 self.doubts.label = min(self.doubts.label, options[0].score)
+                if options[0].score == STANDING and link.text not in self.doubts.words:
+                    self.doubts.words.append(link.text)
                 if len(options) > 1 and options[1].score == options[0].score:
                     options = sorted(options, key=lambda option: -self.elements.types[option.type].count)
                     self.doubts.choices += 1

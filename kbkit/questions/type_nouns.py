@@ -1,0 +1,145 @@
+"""Nouns that stand for a type which the schema calls otherwise: *restaurants*, of establishments.
+
+Only the noun that is asked for is read so, and only if nothing else of the schema is as near: by its meaning, by the
+names of the nodes (*hospitals*, where centres are called so), or by the name of the KB (*birds*, of the species of
+``bird_log``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from kbkit.english.question_words import (
+    EXTREMES,
+    FUNCTION_WORDS,
+    GREETINGS,
+    INTERROGATIVES,
+    NEGATIONS,
+    PERSON_WORDS,
+    PLAIN_WORDS,
+    SUPERLATIVES,
+    TOTALS,
+)
+from kbkit.english.words import is_plural, lemmas_of, may_be_person, singular
+from kbkit.questions.elements import Elements
+from kbkit.questions.label_lookup import STANDING, LabelOption
+from kbkit.questions.lexicon import label_words
+from kbkit.questions.links import QuestionLink
+from kbkit.questions.question import Question
+from kbkit.stores.folding import words
+
+_NEAR, _APART, _OWN = 0.45, 0.15, 0.1
+"""Least similarity of a noun and the name of the type, how much nearer it must be than all others, and how much nearer
+it is taken to be if all attributes that the question names are of the type.
+"""
+_AMONG, _NAMED = 20, 2
+"""Nodes whose names are looked at, and how many of them must have the noun."""
+_BEFORE = (
+    FUNCTION_WORDS | PLAIN_WORDS | GREETINGS | INTERROGATIVES | PERSON_WORDS | NEGATIONS | {*SUPERLATIVES, *TOTALS, *EXTREMES}
+) - {"on"}
+"""Words that may stand before the noun that is asked for."""
+_LINKING = (["of"], ["for"], ["and"])
+"""Words between an attribute that is asked for and whose it is."""
+_AUXILIARIES = frozenset("do does did has have had".split())  # noqa: SIM905
+_MAX_NOUNS = 2_000
+
+
+@dataclass(frozen=True)
+class TypeNouns:
+    """Finds the noun of a question that stands for a type of one KB."""
+
+    elements: Elements
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "of", lru_cache(_MAX_NOUNS)(self.of))
+
+    def linked(self, question: Question, links: Sequence[QuestionLink]) -> list[QuestionLink]:
+        """Return the links with one for the noun that is asked for, if it stands for a type."""
+        found = list(links)
+        at = self._asked(question, links)
+        if at < 0:
+            return found
+        noun = singular(question.tokens[at].word)
+        owners = [frozenset(one.type for one in link.attributes()) for link in links if link.first != at]
+        kind = self.of(noun, frozenset(one for one in owners if one))
+        if kind < 0:
+            return found
+        token = question.tokens[at]
+        text = question.text[token.start : token.end]
+        found = [link for link in found if link.first != at]
+        found.append(QuestionLink(at, at + 1, text, (LabelOption(kind, "", STANDING),)))
+        return sorted(found, key=lambda link: link.first)
+
+    def _asked(self, question: Question, links: Sequence[QuestionLink]) -> int:
+        """Return the position of the noun that is asked for if it is no type; -1 if there is none."""
+        linked = {at: link for link in links for at in range(link.first, link.last)}
+        tokens = [token.word for token in question.tokens]
+        at = 0
+        while at < len(tokens):
+            link = linked.get(at)
+            before = tokens[at - 1] if at else ""
+            if link is None:
+                if tokens[at] not in _BEFORE:
+                    break
+            elif link.types() or link.nodes:
+                return -1
+            elif self._is_part(link) and before in ("which", "what"):
+                return at if is_plural(tokens[at]) else -1
+            elif link.labels and not link.labels[0].is_boolean and tokens[link.last : link.last + 1] not in _LINKING:
+                return -1  # attorney general candidates
+            at += 1
+        if at >= len(tokens) or at in question.operators:
+            return -1
+        while at + 1 < len(tokens) and at + 1 not in linked and tokens[at + 1] not in _BEFORE and self._is_noun(tokens[at + 1]):
+            at += 1
+        if at + 1 in linked and linked[at + 1].types():
+            return -1
+        if "many" in tokens[:at] and tokens[at + 1 : at + 2] and tokens[at + 1] in _AUXILIARIES:
+            return -1  # how many votes did she get: not of what she is
+        return at if self._is_noun(tokens[at]) else -1
+
+    def _is_part(self, link: QuestionLink) -> bool:
+        """Return whether a word is only the first of the words of numbers: *birds*, of ``bird_count``."""
+        options = link.attributes()
+        return bool(options) and all(
+            one.is_number and one.score < 1 and label_words(one.attribute)[-1] != singular(link.text.casefold())
+            for one in options
+        )
+
+    def _is_noun(self, word: str) -> bool:
+        return "NOUN" in lemmas_of(word) and not word.isdigit()
+
+    def of(self, noun: str, owners: frozenset[frozenset[int]]) -> int:
+        """Return the type that a noun stands for; ``owners`` are the types that each attribute named is of."""
+        named = self._called(noun)
+        if named >= 0:
+            return named
+        kinds = self.elements.type_labels.similarity(noun)
+        if not len(kinds):
+            return -1
+        common = frozenset.intersection(*owners) if owners else frozenset()
+        is_person = may_be_person(noun)
+        fits = [(number in self.elements.people) == is_person for number in range(len(kinds))]
+        own = np.array([_OWN * (number in common) for number in range(len(kinds))])
+        kinds = kinds * np.array(fits)
+        ranked = np.argsort(-(kinds + own), kind="stable")
+        best = int(ranked[0])
+        others = float((kinds + own)[ranked[1]]) if len(ranked) > 1 else 0.0
+        labels = float(self.elements.labels.similarity(noun).max(initial=0.0))
+        score = float((kinds + own)[best])
+        return best if score >= _NEAR and score - others >= _APART and score > labels else -1
+
+    def _called(self, noun: str) -> int:
+        """Return the only type with nodes that have a noun in their names; -1 if there is none."""
+        stores = self.elements.session.stores
+        if not stores.has("text"):
+            return -1
+        nodes = stores.text.names_holding(noun, None, _AMONG).tolist()
+        forms = {noun, f"{noun}s"}
+        whole = [node for node in nodes if forms & {*words(stores.nodes.name(node)).split()}]
+        kinds = {self.elements.type_number(node) for node in whole}
+        return kinds.pop() if len(kinds) == 1 and len(whole) >= _NAMED else -1
