@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from kbkit.english.question_words import FUNCTION_WORDS
-from kbkit.english.words import may_be_verb
+from kbkit.english.words import is_plural, may_be_verb
 from kbkit.questions.clauses import L, Restriction, Rewriter, V, is_type
 from kbkit.questions.expressions import is_date
 from kbkit.questions.label_lookup import LabelOption
@@ -24,6 +24,11 @@ _BETWEEN = frozenset(
 _NOBODY = "(?:nobody|noone|no one|none|nothing)"
 
 
+def is_boolean(label: QuestionLink | None) -> bool:
+    """Return whether a label is a column that says yes or no."""
+    return label is not None and not is_type(label) and any(option.is_boolean for option in label.attributes()[:1])
+
+
 def booleans(at: Rewriter) -> None:
     """``discontinued products``, ``branches with a cafe``, ``members who are not students``, ``is it in print``."""
     if " whether " in at.text:
@@ -34,9 +39,6 @@ def booleans(at: Rewriter) -> None:
         root = denied_root(said)
         is_denied = bool(root) and not any(said in option.attribute.casefold() for option in label.attributes()[:1])
         return at.restrict(Restriction(label, "holds", (), negated != is_denied))
-
-    def is_boolean(label: QuestionLink | None) -> bool:
-        return label is not None and not is_type(label) and any(option.is_boolean for option in label.attributes()[:1])
 
     def said(match: re.Match[str]) -> str | None:
         label, said = at.link(match["label"]), match["said"].split()
@@ -74,6 +76,21 @@ def booleans(at: Rewriter) -> None:
         return f"{held(label, negated=bool(match['no']))} {match['type']}"
 
     at.apply(rf"(?P<no>(?:not|non) )?(?P<label>{L}) (?P<type>{L}|{V})", adjective)
+    def had_date(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        if label is None or " " in label.text or not is_participle(label.text) or not label.attributes():
+            return None
+        option = label.attributes()[0]
+        is_dated = option.is_date or (option.is_number and is_date(option.attribute))
+        if is_type(label) or not is_dated:
+            return None
+        sign = at.restrict(Restriction(label, "missing", (), negated=True))
+        return f"{sign} and their {match['label']}" if match["when"] else sign
+
+    be = "(?:have|has|had|are|is|were|was)(?: (?:been|already|since|now|ever))*"
+    when = r"(?P<when> and (?:when|(?:in )?(?:what|which) (?:year|month|date)|on (?:what|which) (?:day|date)))?"
+    at.apply(rf"(?:(?:that|which|who) )?{be} (?P<label>{L}){when}(?= (?:$|<C\d+> $))", had_date)
+    _holders(at)
     if at.clauses.is_yes_no:
 
         def after(match: re.Match[str]) -> str | None:
@@ -83,6 +100,22 @@ def booleans(at: Rewriter) -> None:
             return f"{match['value']} {held(label, negated='not' in match['said'])}"
 
         at.apply(rf"(?P<value>{V}(?: {L})?) (?P<said>(?:(?:{words}) )*)(?P<label>{L})", after)
+
+
+def _holders(at: Rewriter) -> None:
+    """``the licensed pilots with their home town``: those of a type for which the column says yes, if no type is named."""
+    if any(is_type(at.link(sign)) for sign in re.findall(L, at.text)):
+        return
+
+    def use(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        if not is_boolean(label) or label is None or not is_plural(label.text) or label.labels[0].score < 1:
+            return None
+        owner = replace(label, labels=(LabelOption(label.labels[0].type),), values=(), nodes=())
+        at.links.append(owner)
+        return f"{match['before']}<L{len(at.links) - 1}> {at.restrict(Restriction(label, 'holds'))}"
+
+    at.apply(rf"(?<=^ )(?P<before>(?:(?!<)\S+ )*)(?P<label>{L})", use)
 
 
 def unrelated(at: Rewriter) -> None:
@@ -97,7 +130,7 @@ def unrelated(at: Rewriter) -> None:
 
     def by_label(match: re.Match[str]) -> str | None:
         label = at.link(match["label"])
-        if label is None or " " in label.text:
+        if label is None or " " in label.text or is_boolean(label):
             return None
         if is_type(label):  # pets that were never vaccinated
             return at.restrict(Restriction(label, "none")) if is_participle(label.text) else None
@@ -122,6 +155,17 @@ def unrelated(at: Rewriter) -> None:
     )
     at.apply(
         rf"{aux}{negation}(?:been |ever |yet |actually )*{verb} (?:anything|anyone|anybody|any|at all|one|yet)", never
+    )
+
+    def at_all(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        if label is None or is_type(label) or not is_participle(label.text):
+            return None
+        at.clauses.verbs.append(label.text.casefold())
+        return at.restrict(Restriction(None, "none"))  # who never recorded anything, where others have that column
+
+    at.apply(
+        rf"{aux}{negation}(?:been |ever |yet |actually )*(?P<label>{L}) (?:anything|anyone|anybody)(?! <L)", at_all
     )
     some = "(?:anything|anyone|anybody|any|at all|yet)"
     at.apply(rf"{aux}{negation}(?:been |ever |yet |actually )*(?P<label>{L}) {some}(?! <L)", by_verb)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
+from kbkit.answers.answer_set import AnswerSet
 from kbkit.answers.attribute_values import ColumnValues
 from kbkit.answers.resolve_conditions import is_number
 from kbkit.answers.syntax import (
     Condition,
     Expression,
+    Filter,
+    Nodes,
     Test,
 )
 from kbkit.english.question_words import NO, YES
@@ -57,6 +60,17 @@ class AttributeTests(Meanings):
         if not meant:
             raise NotReadError(f"'{restriction.label.text}'")
         return ConditionPart(option.type, (Condition(option.attribute, "in" if len(meant) > 1 else "=", meant),))
+
+    def _missing(self, restriction: Restriction, near: list[int]) -> ConditionPart:
+        """Return the condition that an attribute has no value, or has one: *stations that have closed*."""
+        assert restriction.label is not None
+        option = self._attribute(restriction.label, near)
+        test = Condition(option.attribute, "missing", (), restriction.negated)
+        if restriction.negated:
+            every = Filter(Nodes(self.elements.types[option.type].name), (replace(test, negated=False),))
+            if not len(AnswerSet(self.elements.session, every)):
+                raise NotReadError(f"'{restriction.label.text}'")  # all have a date of birth
+        return ConditionPart(option.type, (test,))
 
     def _amount(self, restriction: Restriction, owner: int) -> LabelOption | None:
         """Return the only number of a type that stands for it: *savings over 100*, of accounts with one each."""

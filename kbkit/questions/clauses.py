@@ -140,7 +140,7 @@ class Clauses:
 class Rewriter:
     """Rewrites the text of one question by the rules, and collects its clauses."""
 
-    def __init__(self, question: Question, links: Sequence[QuestionLink]) -> None:
+    def __init__(self, question: Question, links: list[QuestionLink]) -> None:
         self.links, self.clauses = links, Clauses()
         ends = [question.tokens[link.last - 1].end for link in links]
         self.commas = {number for number, end in enumerate(ends) if question.text[end:].lstrip()[:1] == ","}

@@ -279,8 +279,7 @@ class ConditionPlanner(MeasureTests):
         if restriction.op == "holds":
             return self._holding(restriction, near)
         if restriction.op == "missing" and restriction.label is not None:
-            option = self._attribute(restriction.label, near)
-            return ConditionPart(option.type, (Condition(option.attribute, "missing", ()),))
+            return self._missing(restriction, near)
         amount = self._amount(restriction, owner)
         if amount is not None and restriction.operand == "node":
             return self._than_node(restriction, amount.type, amount.attribute)

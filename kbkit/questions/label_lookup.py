@@ -27,6 +27,8 @@ _LEAST_START = 4
 _KEYS = frozenset(["id", "ids", "key", "keys", "code", "codes", "identifier", "identifiers"])
 _KEY_WORDS = frozenset(["number", "numbers", "no", "nr"])
 """Further words for keys after the name of a type."""
+_NUMBER = 0.6
+"""Score of the key of nodes for their number."""
 _KEY_ENDING = re.compile("_?(?:id|key|code|no|nr|number)$")
 _LEAST = 0.7
 """Least similarity of a word and a label of which it is neither a word nor a derived word."""
@@ -65,6 +67,7 @@ class LabelOption:
     score: float = 1.0
     is_number: bool = False
     is_boolean: bool = False
+    is_date: bool = False
 
 
 @dataclass
@@ -97,7 +100,8 @@ class LabelLookup:
                     self._add(label_words(text), LabelOption(number, attribute_name))
             for attribute in node_type.attributes:
                 is_boolean = self._is_boolean(number, node_type, attribute)
-                option = LabelOption(number, attribute.name, 1.0, numeric(attribute.type), is_boolean)
+                is_day = attribute.type.startswith(("DATE", "TIMESTAMP"))
+                option = LabelOption(number, attribute.name, 1.0, numeric(attribute.type), is_boolean, is_day)
                 unit = unit_of(label_words(attribute.name))
                 if unit and is_number(attribute.type):
                     self.measured.add(UNITS[unit].measures)
@@ -134,6 +138,8 @@ class LabelLookup:
         if len(words) == 2 and words[1] in _KEYS | _KEY_WORDS and not any(o.score >= _WHOLE for o in options):
             named = self._labels_of_types(stems[:1])
             options = [LabelOption(kind, "key", _WHOLE) for kind in named] or options  # order number
+        if len(words) == 1 and words[0] in _KEY_WORDS and options:
+            options += [LabelOption(n, "key", _NUMBER) for n in range(len(self.elements.types))]
         if not options and len(words) == 1:
             options = self._short(words[0]) or self._initial(words[0])
         if len(words) > 2 and words[0] in CLASSES and words[1] == "of":

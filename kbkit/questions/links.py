@@ -27,7 +27,7 @@ from kbkit.questions.lexicon import label_words, stem
 from kbkit.questions.link_words import bases, denied_root, is_misspelled, is_participle, link_number
 from kbkit.questions.mentions import Mention
 from kbkit.questions.question import Question
-from kbkit.questions.units import UNITS, MeasuringUnit
+from kbkit.questions.units import UNITS, MeasuringUnit, unit_of
 from kbkit.questions.values import AttributeValue, AttributeValues
 from kbkit.stores.folding import words as folded_words
 
@@ -105,7 +105,8 @@ class Linker:
         self._labels = LabelLookup(self.elements)
         schema = self.elements.session.schema
         words = (label_words(attribute.name) for relation in schema.relations for attribute in relation.attributes)
-        self._of_edges = {stem(label[0]) for label in words if len(label) == 1}
+        plain = (label[:-1] if len(label) > 1 and unit_of(label) else label for label in words)
+        self._of_edges = {stem(label[0]) for label in plain if len(label) == 1}
         """The stems of attributes of edges, which no expression has."""
 
     def links(self, question: Question, mentions: Sequence[Mention]) -> list[QuestionLink]:
@@ -250,6 +251,8 @@ class Linker:
         if not labels and 2 < len(words) <= MAX_LABEL:
             labels = self._labels.labelled(["".join(word[0] for word in words)])  # miles per gallon: MPG
             labels = tuple(option for option in labels if option.score == 1 and option.attribute)
+        if len(words) == 1 and labels and labels[0].score < _WHOLE and stem(words[0]) in self._of_edges:
+            labels = ()  # fines, of citations that have a fine: not the base_fine of their codes
         if len(words) == 1 and (not labels or labels[0].score < 1) and (root := denied_root(words[0])):
             denied = self._labels.labelled([root])  # unpaid, inactive, where a column says paid, active
             labels = denied if denied and denied[0].is_boolean else labels

@@ -64,13 +64,13 @@ class TypeNouns:
         if at < 0:
             return found
         noun = singular(question.tokens[at].word)
-        owners = [frozenset(one.type for one in link.attributes()) for link in links if link.first != at]
-        kind = self.of(noun, frozenset(one for one in owners if one))
+        others = [link for link in found if link.first != at]
+        owners = [frozenset(one.type for one in link.attributes()) for link in others]
+        kind = self.of(noun, frozenset(one for one in owners if one), len(others) < len(found))
         if kind < 0:
-            return found
+            return others  # birds are not their number
         token = question.tokens[at]
-        text = question.text[token.start : token.end]
-        found = [link for link in found if link.first != at]
+        text, found = question.text[token.start : token.end], others
         found.append(QuestionLink(at, at + 1, text, (LabelOption(kind, "", STANDING),)))
         return sorted(found, key=lambda link: link.first)
 
@@ -113,8 +113,11 @@ class TypeNouns:
     def _is_noun(self, word: str) -> bool:
         return "NOUN" in lemmas_of(word) and not word.isdigit()
 
-    def of(self, noun: str, owners: frozenset[frozenset[int]]) -> int:
-        """Return the type that a noun stands for; ``owners`` are the types that each attribute named is of."""
+    def of(self, noun: str, owners: frozenset[frozenset[int]], is_part: bool) -> int:
+        """Return the type that a noun stands for; ``owners`` are the types that each attribute named is of.
+
+        The noun may be a part of a label (``is_part``), and is else no nearer to an attribute than to the type.
+        """
         named = self._called(noun)
         if named >= 0:
             return named
@@ -131,7 +134,7 @@ class TypeNouns:
         others = float((kinds + own)[ranked[1]]) if len(ranked) > 1 else 0.0
         labels = float(self.elements.labels.similarity(noun).max(initial=0.0))
         score = float((kinds + own)[best])
-        return best if score >= _NEAR and score - others >= _APART and score > labels else -1
+        return best if score >= _NEAR and score - others >= _APART and (is_part or score > labels) else -1
 
     def _called(self, noun: str) -> int:
         """Return the only type with nodes that have a noun in their names; -1 if there is none."""
