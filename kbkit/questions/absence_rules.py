@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from kbkit.english.question_words import FUNCTION_WORDS
-from kbkit.english.words import is_plural, may_be_verb
+from kbkit.english.question_words import FUNCTION_WORDS, Adjective
+from kbkit.english.words import is_nominal, is_plural, may_be_verb
 from kbkit.questions.clauses import L, Restriction, Rewriter, V, is_type
 from kbkit.questions.expressions import is_date
 from kbkit.questions.label_lookup import LabelOption
@@ -85,10 +85,13 @@ def booleans(at: Rewriter) -> None:
         if is_type(label) or not is_dated:
             return None
         sign = at.restrict(Restriction(label, "missing", (), negated=True))
+        time = at.link(match["time"])
+        if time is not None and time.text.casefold() not in ("year", "month", "date", "day", "time"):
+            return None
         return f"{sign} and their {match['label']}" if match["when"] else sign
 
     be = "(?:have|has|had|are|is|were|was)(?: (?:been|already|since|now|ever))*"
-    when = r"(?P<when> and (?:when|(?:in )?(?:what|which) (?:year|month|date)|on (?:what|which) (?:day|date)))?"
+    when = rf"(?P<when> and (?:when|(?:in|on)? ?(?:what|which) (?:(?P<time>{L})|year|month|date|day)))?"
     at.apply(rf"(?:(?:that|which|who) )?{be} (?P<label>{L}){when}(?= (?:$|<C\d+> $))", had_date)
     _holders(at)
     if at.clauses.is_yes_no:
@@ -170,6 +173,13 @@ def unrelated(at: Rewriter) -> None:
     some = "(?:anything|anyone|anybody|any|at all|yet)"
     at.apply(rf"{aux}{negation}(?:been |ever |yet |actually )*(?P<label>{L}) {some}(?! <L)", by_verb)
     at.apply(rf"{aux}never (?:been |actually )?{verb}(?= $)", never)
+
+    def said(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        is_verb = label is not None and not is_type(label) and " " not in label.text and is_participle(label.text)
+        return "never" if is_verb else None  # never seen in a wood: the value says where
+
+    at.apply(rf"never (?:been |ever |actually )*(?P<label>{L})(?= (?:by|in|at|on|from|with|to)(?: the| a| an)? {V})", said)
     not_yet = r"(?:never|not yet|not|n t|t)(?: been| ever| yet)*"
     at.apply(rf"{aux}{not_yet} (?P<label>{L})(?: yet)?(?= $)", by_verb)
 
@@ -210,3 +220,11 @@ def absences(at: Rewriter) -> None:
 
     at.apply(rf"(?:(?:that|which|who) )?{do} (?:not|t)(?: ever| yet)? (?P<verb>{L}) (?:any|an|a) (?P<label>{L})", said)
     at.apply(rf"(?:{no}) (?P<label>{L})", use)
+
+    def related(match: re.Match[str]) -> str | None:
+        word = match["word"]
+        if word in FUNCTION_WORDS or not is_nominal(word):
+            return None
+        return at.restrict(Restriction(None, "none", adjective=Adjective(1, (word,))))  # stations with no owner
+
+    at.apply(r"(?:without(?: any| an?)?|(?:with|has|have|having|had) no) (?P<word>[a-z]+)(?= $)", related)

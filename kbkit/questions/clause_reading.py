@@ -104,6 +104,8 @@ class ClauseReader:
         """Return the reading of a question; see :class:`ClauseReading`."""
         links = self._nouns.linked(question, self._linker.links(question, mentions))
         clauses = read_clauses(question, links)
+        about = self._nouns.about(question, links)
+        clauses.unexplained = [word for word in clauses.unexplained if word not in about]
         words = [question.tokens[at].word for at in question.content(set())]
         planner = Planner(self.elements, links, clauses, words, [token.word for token in question.tokens])
         try:

@@ -349,7 +349,7 @@ def values(at: Rewriter) -> None:
         rf"{either}{_VALUES}{after}",
         labelled,
     )
-    by = r"(?: (?!<)\w+){0,2} (?:by|in|from|at|on|of|to|for)(?: the| a)?"
+    by = r"(?: (?!<)\w+){0,2} (?:by|in|from|at|on|of|to|for|about)(?: the| an?)?"
     at.apply(
         rf"(?:not|isn t|aren t|wasn t|weren t|never){by} {_VALUES}", lambda match: restricted(None, match, negated=True)
     )

@@ -34,6 +34,8 @@ _SAID = 0.6
 """Least similarity of a word before a value and the attribute that it says: *born* in France."""
 _SIMILAR = 0.7
 """Least score of a label that a superlative with nouns of its own compares."""
+_RELATION = 0.75
+"""Least similarity of a noun and a relation that it means."""
 _CLEARLY = 0.2
 """How much better a word must say one of two attributes that have a value."""
 
@@ -123,7 +125,7 @@ class ConditionPlanner(MeasureTests):
         without = [r for r in self.clauses.restrictions if r.op == "none"]
         inside: dict[int, list[Restriction]] = {}
         for restriction in without:
-            kinds = self._types_in([restriction.label]) if restriction.label else [self._only_neighbour(owner)]
+            kinds = self._types_in([restriction.label]) if restriction.label else [self._neighbour(restriction, owner)]
             inside[kinds[0]] = []
         plain: list[Restriction] = []
         for restriction in self._apart(owner):
@@ -144,6 +146,18 @@ class ConditionPlanner(MeasureTests):
             if kind not in reached and kind not in (owner, self.focus) and not self._is_between(kind, owner):
                 tree = both(tree, self._followed(Nodes(self.elements.types[kind].name), self._path(kind, owner)))
         return tree
+
+    def _neighbour(self, restriction: Restriction, owner: int) -> int:
+        """Return the type of what nothing is joined to: of *no owner*, what a relation called so leads to."""
+        if restriction.adjective is None:
+            return self._only_neighbour(owner)
+        [word] = restriction.adjective.nouns
+        similar = self.elements.labels.similarity(word)
+        hops = [self.elements.all[hop] for hop in self.elements.from_type(owner).tolist()]
+        kinds = {hop.target for hop in hops if similar[hop.label] >= _RELATION and hop.target != owner}
+        if len(kinds) != 1:
+            raise NotReadError(f"'{word}'")
+        return kinds.pop()
 
     def _only_neighbour(self, owner: int) -> int:
         """Return the type that a verb alone must mean: the only one whose nodes refer to those of a type."""
@@ -360,6 +374,9 @@ class ConditionPlanner(MeasureTests):
             if not options:
                 raise NotReadError(f"how nodes are related to '{first.text}'")
         kind, attribute = self._nearest(first, options, is_labelled=label is not None)
+        if attribute and restriction.negated and kind != near[0] and not self._is_single(near[0], kind):
+            test = self._equal(replace(restriction, negated=False), kind, attribute)
+            return ConditionPart(kind, (test,), None, negated=True)  # never seen in a wood: not only seen elsewhere, too
         if attribute:
             return ConditionPart(kind, (self._equal(restriction, kind, attribute),))
         trees = [self._nodes(value, kind) for value in restriction.values]

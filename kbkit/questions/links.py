@@ -20,7 +20,7 @@ from kbkit.english.question_words import (
 )
 from kbkit.english.stems import PEOPLES
 from kbkit.english.thesaurus import related_words
-from kbkit.english.words import may_be_verb
+from kbkit.english.words import lemmas_of, may_be_verb
 from kbkit.questions.elements import Elements
 from kbkit.questions.label_lookup import LabelLookup, LabelOption
 from kbkit.questions.lexicon import label_words, stem
@@ -38,6 +38,8 @@ _MEASURING = frozenset([*TOTALS, *EXTREMES])
 _NAMES = frozenset(["name", "names", "title", "titles"])
 _UNNAMED = FUNCTION_WORDS - _NAMES
 """Words that neither begin nor end a link."""
+_INITIALS = frozenset(("id", "no", "nr", "nm", "dt", "cd"))
+"""Short labels that are no initials of two words."""
 _DETERMINERS = frozenset("all any both each either every".split())  # noqa: SIM905
 _QUOTED = re.compile(r"\"([^\"]+)\"|'([^']+)'(?!\w)|\u201c([^\u201d]+)\u201d|\u2018([^\u2019]+)\u2019")
 _SIGN = re.compile(r"[-+#*\u2212]+(?!\w)")
@@ -251,6 +253,10 @@ class Linker:
         if not labels and 2 < len(words) <= MAX_LABEL:
             labels = self._labels.labelled(["".join(word[0] for word in words)])  # miles per gallon: MPG
             labels = tuple(option for option in labels if option.score == 1 and option.attribute)
+        if not labels and len(words) == 2 and not {*words} & _DETERMINERS:
+            short = words[0][0] + words[1][0]  # adverse events: AE
+            labels = self._labels.labelled([short]) if short not in _INITIALS and not lemmas_of(short) else ()
+            labels = tuple(option for option in labels if option.score == 1)
         if len(words) == 1 and labels and labels[0].score < _WHOLE and stem(words[0]) in self._of_edges:
             labels = ()  # fines, of citations that have a fine: not the base_fine of their codes
         if len(words) == 1 and (not labels or labels[0].score < 1) and (root := denied_root(words[0])):
@@ -258,7 +264,8 @@ class Linker:
             labels = denied if denied and denied[0].is_boolean else labels
         is_signed = not text.replace(" ", "").isalnum()
         values = tuple(self.values.named(folded_words(text).split() if is_signed else words))
-        if len(text) <= _MAX_SHORT:  # `um` is not the symbol UM
+        if len(text) < _MAX_SHORT or (len(text) == _MAX_SHORT and not lemmas_of(text.casefold())):
+
             values = tuple(value for value in values if value.value == text)
         is_name = bool(nodes or values) and text != text.lower() and not question.text.isupper() and span[0] > 0
         if labels and self._is_state(words, labels[0], values):

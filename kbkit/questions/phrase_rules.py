@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from kbkit.english.words import is_plural, lemmas_of
-from kbkit.questions.clauses import L, Rewriter, is_type
+from kbkit.questions.clauses import SUPERLATIVE, L, Rewriter, is_type
 from kbkit.questions.link_words import is_participle
 
 _DATA = (
@@ -57,6 +57,8 @@ def asides(at: Rewriter) -> None:
         rf"(?: (?:was|were|has|have))? (?P<label>{L})",
         dated,
     )
+
+    at.apply(rf"single (?={SUPERLATIVE} )", lambda _: "")
 
     def headed(match: re.Match[str]) -> str | None:
         label = at.link(match["label"])

@@ -41,6 +41,12 @@ _COLUMNS = re.compile(
 """What follows a question mark: the columns that are asked for, ``Which rooms are free? Name and price please``."""
 
 
+_LISTED = re.compile(
+    r"(?<=[^\W\d_])(?<!following):\s+(?:the\s+)?(?P<columns>[^?!:]{3,60}?(?:,| and )[^?!:]{3,60}?)\s*[.?!]?\s*$", re.I
+)
+"""What follows a colon: the columns that are asked for, ``the 5 longest films: title and year``."""
+
+
 def without_introduction(text: str) -> str:
     """Return a question without what announces it: ``Quick question: ...``."""
     return _INTRODUCTION.sub("", text)
@@ -63,7 +69,8 @@ def without_asides(text: str) -> str:
 
 def with_columns(text: str) -> str:
     """Return a question with the columns that follow its question mark in the same sentence: *rooms with name*."""
-    return _COLUMNS.sub(lambda match: f" with {match['columns']}", text)
+    found = _COLUMNS.sub(lambda match: f" with {match['columns']}", text)
+    return _LISTED.sub(lambda match: f" with {match['columns']}", found)
 
 
 def with_months(text: str) -> str:

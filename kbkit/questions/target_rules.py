@@ -151,7 +151,8 @@ def _is_participle_of(text: str, part: str, link: QuestionLink) -> bool:
     """Return whether a label is the verb of a question: *which birds has Ann seen*."""
     if " " in link.text or not is_participle(link.text):
         return False
-    return bool(re.search(rf" (?:has|have|had)(?: (?:<[CV]\d+>|ever|been|already))* {part}(?= )", text))
+    before = "(?:(?:has|have|had)(?: (?:ever|been|already))*|<[CV]\\d+>)"
+    return bool(re.search(rf" {before} {part}(?= )", text))
 
 
 def _heads(at: Rewriter, text: str) -> None:

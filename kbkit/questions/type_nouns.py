@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -25,9 +25,9 @@ from kbkit.english.question_words import (
     TOTALS,
 )
 from kbkit.english.words import is_plural, lemmas_of, may_be_person, singular
-from kbkit.questions.elements import Elements
+from kbkit.questions.elements import VALUE, Elements
 from kbkit.questions.label_lookup import STANDING, LabelOption
-from kbkit.questions.lexicon import label_words
+from kbkit.questions.lexicon import label_words, stem
 from kbkit.questions.links import QuestionLink
 from kbkit.questions.question import Question
 from kbkit.stores.folding import words
@@ -42,6 +42,7 @@ _BEFORE = (
     FUNCTION_WORDS | PLAIN_WORDS | GREETINGS | INTERROGATIVES | PERSON_WORDS | NEGATIONS | {*SUPERLATIVES, *TOTALS, *EXTREMES}
 ) - {"on"}
 """Words that may stand before the noun that is asked for."""
+_COUNTED = frozenset(("many", "number", "count"))
 _LINKING = (["of"], ["for"], ["and"])
 """Words between an attribute that is asked for and whose it is."""
 _AUXILIARIES = frozenset("do does did has have had".split())  # noqa: SIM905
@@ -57,6 +58,17 @@ class TypeNouns:
     def __post_init__(self) -> None:
         object.__setattr__(self, "of", lru_cache(_MAX_NOUNS)(self.of))
 
+    @cached_property
+    def subject(self) -> frozenset[str]:
+        """The stems of the words of the name of the KB, which say what it is about: *birds*, of bird_log."""
+        return frozenset(map(stem, label_words(self.elements.session.stores.directory.path.stem)))
+
+    def about(self, question: Question, links: Sequence[QuestionLink]) -> set[str]:
+        """Return the words before types that the name of the KB says: *power* stations."""
+        firsts = {link.first for link in links if link.types()}
+        before = (token.word for at, token in enumerate(question.tokens) if at + 1 in firsts)
+        return {word for word in before if stem(word) in self.subject}
+
     def linked(self, question: Question, links: Sequence[QuestionLink]) -> list[QuestionLink]:
         """Return the links with one for the noun that is asked for, if it stands for a type."""
         found = list(links)
@@ -68,7 +80,8 @@ class TypeNouns:
         owners = [frozenset(one.type for one in link.attributes()) for link in others]
         kind = self.of(noun, frozenset(one for one in owners if one), len(others) < len(found))
         if kind < 0:
-            return others  # birds are not their number
+            asks = at > 0 and question.tokens[at - 1].word in ("which", "what")
+            return others if asks else found  # which birds: not their number
         token = question.tokens[at]
         text, found = question.text[token.start : token.end], others
         found.append(QuestionLink(at, at + 1, text, (LabelOption(kind, "", STANDING),)))
@@ -87,8 +100,8 @@ class TypeNouns:
                     break
             elif link.types() or link.nodes:
                 return -1
-            elif self._is_part(link) and before in ("which", "what"):
-                return at if is_plural(tokens[at]) else -1
+            elif self._is_part(link) and is_plural(tokens[at]):
+                return -1 if _COUNTED & {*tokens[:at]} or before in TOTALS else at
             elif link.labels and not link.labels[0].is_boolean and tokens[link.last : link.last + 1] not in _LINKING:
                 return -1  # attorney general candidates
             at += 1
@@ -127,12 +140,17 @@ class TypeNouns:
         common = frozenset.intersection(*owners) if owners else frozenset()
         is_person = may_be_person(noun)
         fits = [(number in self.elements.people) == is_person for number in range(len(kinds))]
+        if stem(noun) in self.subject:
+            common |= {int(np.argmax(kinds))}
         own = np.array([_OWN * (number in common) for number in range(len(kinds))])
         kinds = kinds * np.array(fits)
         ranked = np.argsort(-(kinds + own), kind="stable")
         best = int(ranked[0])
         others = float((kinds + own)[ranked[1]]) if len(ranked) > 1 else 0.0
-        labels = float(self.elements.labels.similarity(noun).max(initial=0.0))
+        own_labels = [e.label for e in self.elements.all if e.source == best and e.kind == VALUE]
+        similar = self.elements.labels.similarity(noun).copy()
+        similar[own_labels] = 0.0  # restaurants have a cuisine
+        labels = float(similar.max(initial=0.0))
         score = float((kinds + own)[best])
         return best if score >= _NEAR and score - others >= _APART and (is_part or score > labels) else -1
 
