@@ -13,7 +13,8 @@ ABBREVIATIONS = {
     "birthdate": "birth date", "catg": "category", "cnt": "count", "ctry": "country", "cust": "customer",
     "dept": "department", "desc": "description", "dest": "destination", "dlv": "delivery", "dob": "date of birth",
     "emp": "employee", "firstname": "first name", "fname": "first name", "grp": "group", "hq": "headquarters",
-    "lang": "language", "lastname": "last name", "lic": "license", "lname": "last name", "loc": "location", "lvl": "level",
+    "lang": "language", "lastname": "last name", "lic": "license", "lname": "last name", "loc": "location",
+    "lvl": "level",
     "meth": "method", "mfr": "manufacturer", "mgr": "manager", "minit": "middle initial", "nbr": "number",
     "num": "number", "ord": "order", "org": "organization", "pct": "percent", "pmt": "payment", "prc": "price",
     "prod": "product", "qty": "quantity", "sal": "salary", "stat": "status", "subj": "subject",
@@ -46,14 +47,14 @@ def expanded(words: Sequence[str]) -> list[str]:
 
 
 _LEAST_SHORT, _LONGER, _SHARE = 3, 2, 0.6
-"""Letters of an abbreviation, how many more the word must have if it begins so, and the share of consonants that stay."""
+"""Letters of an abbreviation, how many more a word that begins so must have, and the share of consonants that stay."""
 _UNLISTED = FUNCTION_WORDS | PREPOSITIONS | {"avg", "max", "min", "non", "nor", "per", "pre"}
 """Words that the dictionary lacks."""
 _DOUBLE = re.compile(r"(?<=.)(.)\1+")
 
 
 def stands_for(short: str, word: str) -> bool:
-    """Return whether a word of a name may be short for an English word: its start, or most of its consonants in order.
+    """Return whether a word of a name may be short for an English word: its start, or most of its consonants.
 
     ``cond`` for *condition*, ``strt`` for *start*, ``ctr`` for *centre*.
     """

@@ -10,6 +10,7 @@ from kbkit.english.words import is_nominal, is_plural, may_be_verb
 from kbkit.questions.clauses import L, Restriction, Rewriter, V, is_type
 from kbkit.questions.expressions import is_date
 from kbkit.questions.label_lookup import LabelOption
+from kbkit.questions.lexicon import label_words
 from kbkit.questions.link_words import denied_root, is_participle
 from kbkit.questions.links import QuestionLink
 
@@ -44,7 +45,8 @@ def booleans(at: Rewriter) -> None:
         label, said = at.link(match["label"]), match["said"].split()
         if label is None or not is_boolean(label) or not _ASSERTING & {*said}:
             return None
-        return held(label, negated=bool(_DENYING & {*said}))
+        own = {*label_words(label.attributes()[0].attribute)}  # out of production, where a column is called so
+        return held(label, negated=bool(_DENYING & {*said} - own))
 
     words = "|".join(sorted(_ASSERTING | _DENYING | _BETWEEN))
     at.apply(rf"(?P<said>(?:(?:{words}) )+)(?P<label>{L})", said)
@@ -76,6 +78,7 @@ def booleans(at: Rewriter) -> None:
         return f"{held(label, negated=bool(match['no']))} {match['type']}"
 
     at.apply(rf"(?P<no>(?:not|non) )?(?P<label>{L}) (?P<type>{L}|{V})", adjective)
+
     def had_date(match: re.Match[str]) -> str | None:
         label = at.link(match["label"])
         if label is None or " " in label.text or not is_participle(label.text) or not label.attributes():
@@ -88,7 +91,10 @@ def booleans(at: Rewriter) -> None:
         time = at.link(match["time"])
         if time is not None and time.text.casefold() not in ("year", "month", "date", "day", "time"):
             return None
-        return f"{sign} and their {match['label']}" if match["when"] else sign
+        if not match["when"]:
+            return sign
+        at.links.append(replace(label, text="when"))  # of the participle, what it is the date of
+        return f"{sign} and their <L{len(at.links) - 1}>"
 
     be = "(?:have|has|had|are|is|were|was)(?: (?:been|already|since|now|ever))*"
     when = rf"(?P<when> and (?:when|(?:in|on)? ?(?:what|which) (?:(?P<time>{L})|year|month|date|day)))?"
@@ -106,7 +112,7 @@ def booleans(at: Rewriter) -> None:
 
 
 def _holders(at: Rewriter) -> None:
-    """``the licensed pilots with their home town``: those of a type for which the column says yes, if no type is named."""
+    """``the licensed pilots with their home town``: those for which the column says yes, if no type is named."""
     if any(is_type(at.link(sign)) for sign in re.findall(L, at.text)):
         return
 
@@ -137,11 +143,16 @@ def unrelated(at: Rewriter) -> None:
             return None
         if is_type(label):  # pets that were never vaccinated
             return at.restrict(Restriction(label, "none")) if is_participle(label.text) else None
+        owner = replace(label, labels=tuple(LabelOption(option.type) for option in label.labels[:1]))
+        named = (link for link in map(at.link, re.findall(L, match.string[: match.start()])) if is_type(link))
+        kinds = {option.type for link in named if link is not None for option in link.types()}
+        is_other = bool(kinds) and not kinds & {option.type for option in label.labels}
+        if label.labels[0].is_date and is_other:
+            return at.restrict(Restriction(owner, "none"))  # planes never spotted, of sightings that have a date
         if is_date(label.labels[0].attribute):
             return at.restrict(Restriction(label, "missing"))  # not discharged yet, where there is a discharge date
         if label.labels[0].score == 1:
             return None
-        owner = replace(label, labels=tuple(LabelOption(option.type) for option in label.labels[:1]))
         return at.restrict(Restriction(owner, "none"))  # counties nobody represents
 
     at.apply(rf"(?:that |which |who )?{_NOBODY} (?:has |have |had |ever )*(?P<label>{L})", by_label)
@@ -179,7 +190,9 @@ def unrelated(at: Rewriter) -> None:
         is_verb = label is not None and not is_type(label) and " " not in label.text and is_participle(label.text)
         return "never" if is_verb else None  # never seen in a wood: the value says where
 
-    at.apply(rf"never (?:been |ever |actually )*(?P<label>{L})(?= (?:by|in|at|on|from|with|to)(?: the| a| an)? {V})", said)
+    at.apply(
+        rf"never (?:been |ever |actually )*(?P<label>{L})(?= (?:by|in|at|on|from|with|to)(?: the| a| an)? {V})", said
+    )
     not_yet = r"(?:never|not yet|not|n t|t)(?: been| ever| yet)*"
     at.apply(rf"{aux}{not_yet} (?P<label>{L})(?: yet)?(?= $)", by_verb)
 

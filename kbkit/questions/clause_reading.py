@@ -105,6 +105,9 @@ class ClauseReader:
         links = self._nouns.linked(question, self._linker.links(question, mentions))
         clauses = read_clauses(question, links)
         about = self._nouns.about(question, links)
+        events = (target.label is not None and is_participle(target.label.text) for target in clauses.targets)
+        if all(events) and (at := self._nouns.asked(question, links)) >= 0:
+            clauses.nouns.add(question.tokens[at].word)  # staff in Paris: a verb nowhere
         clauses.unexplained = [word for word in clauses.unexplained if word not in about]
         words = [question.tokens[at].word for at in question.content(set())]
         planner = Planner(self.elements, links, clauses, words, [token.word for token in question.tokens])

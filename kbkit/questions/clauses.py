@@ -8,7 +8,7 @@ What no rule consumes is asked for, stands on the way between the two, or is not
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from kbkit.english.question_words import ADJECTIVES, SUPERLATIVES, Adjective

@@ -345,7 +345,7 @@ def values(at: Rewriter) -> None:
     after = rf"(?: (?P<after>{L}))?"
     either = "(?:either |both |the )*"
     at.apply(
-        rf"(?P<label>{L}) (?:either )?{BE}(?P<not>{_LACKS})?{BE}(?P<preposition>(?:in|at|from|by|on|as|for) (?:the )?)?"
+        rf"(?P<label>{L}) (?:either )?{BE}(?P<not>{_LACKS})?{BE}(?P<preposition>(?:in|at|from|by|on|as|for|about) (?:the )?)?"
         rf"{either}{_VALUES}{after}",
         labelled,
     )
@@ -353,7 +353,7 @@ def values(at: Rewriter) -> None:
     at.apply(
         rf"(?:not|isn t|aren t|wasn t|weren t|never){by} {_VALUES}", lambda match: restricted(None, match, negated=True)
     )
-    at.apply(rf"(?P<not>{_LACKS})?{BE}(?:the )?{_VALUES}{after}", named)
+    at.apply(rf"(?P<not>{_LACKS})?{BE}(?:about )?(?:the )?{_VALUES}{after}", named)
 
 
 def equal_numbers(at: Rewriter) -> None:

@@ -154,10 +154,10 @@ class ConditionPlanner(MeasureTests):
         [word] = restriction.adjective.nouns
         similar = self.elements.labels.similarity(word)
         hops = [self.elements.all[hop] for hop in self.elements.from_type(owner).tolist()]
-        kinds = {hop.target for hop in hops if similar[hop.label] >= _RELATION and hop.target != owner}
+        kinds: set[int] = {hop.target for hop in hops if similar[hop.label] >= _RELATION and hop.target != owner}
         if len(kinds) != 1:
             raise NotReadError(f"'{word}'")
-        return kinds.pop()
+        return next(iter(kinds))
 
     def _only_neighbour(self, owner: int) -> int:
         """Return the type that a verb alone must mean: the only one whose nodes refer to those of a type."""
@@ -256,14 +256,39 @@ class ConditionPlanner(MeasureTests):
                 tree = both(tree, self._followed(found(inner), self._path(others[inner][0].owner, kind)))
             return tree
 
-        for number, group in others.items():
-            if number not in inside:
-                tree = both(tree, self._followed(found(number), self._path(group[0].owner, owner)))
+        outside = {number: group[0].owner for number, group in others.items() if number not in inside}
+        for kind, numbers in self._rows(owner, outside).items():
+            row: Expression = Nodes(self.elements.types[kind].name)
+            for number in numbers:
+                row = both(row, self._followed(found(number), self._path(outside.pop(number), kind)))
+            tree = both(tree, self._followed(row, self._path(kind, owner)))
+        for number, kind in outside.items():
+            tree = both(tree, self._followed(found(number), self._path(kind, owner)))
         for part in parts:
             if part.negated:
                 inner = self._joined(part.owner, [ConditionPart(part.owner, part.tests, part.tree)])
                 tree = Combine("-", (tree, self._followed(inner, self._path(part.owner, owner))))
         return tree
+
+    def _rows(self, owner: int, kinds: dict[int, int]) -> dict[int, list[int]]:
+        """Return the types whose nodes must meet several conditions each: *birds that Ann saw at the lake*, one sighting.
+
+        That is a type that the ways from all of them to the owner lead through, with one node of each at most.
+        """
+        ways = {number: self._paths(kind, owner)[:1] for number, kind in kinds.items()}
+        through: dict[tuple[int, ...], list[int]] = {}
+        for number, paths in ways.items():
+            for path in paths:
+                for at in range(1, len(path)):
+                    through.setdefault(tuple(path[at:]), []).append(number)
+        found: dict[int, list[int]] = {}
+        for rest, numbers in sorted(through.items(), key=lambda pair: -len(pair[0])):
+            kind = int(self.elements.source[rest[0]])
+            free = [number for number in numbers if all(number not in others for others in found.values())]
+            is_apart = len({kinds[number] for number in free}) == len(free) > 1
+            if is_apart and kind not in found and all(self._is_single(kind, kinds[number]) for number in free):
+                found[kind] = free
+        return found
 
     def _nested(self, owner: int, kinds: dict[int, int]) -> dict[int, int]:
         """Return which conditions are on the nodes that meet another: the peace prize, of prizes in 2014.
@@ -376,7 +401,9 @@ class ConditionPlanner(MeasureTests):
         kind, attribute = self._nearest(first, options, is_labelled=label is not None)
         if attribute and restriction.negated and kind != near[0] and not self._is_single(near[0], kind):
             test = self._equal(replace(restriction, negated=False), kind, attribute)
-            return ConditionPart(kind, (test,), None, negated=True)  # never seen in a wood: not only seen elsewhere, too
+            return ConditionPart(
+                kind, (test,), None, negated=True
+            )  # never seen in a wood: not only seen elsewhere, too
         if attribute:
             return ConditionPart(kind, (self._equal(restriction, kind, attribute),))
         trees = [self._nodes(value, kind) for value in restriction.values]

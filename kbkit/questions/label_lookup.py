@@ -11,7 +11,7 @@ from kbkit.answers.resolve_conditions import is_number
 from kbkit.english.abbreviations import shortened
 from kbkit.english.question_words import CLASSES, CONCEPTS, FUNCTION_WORDS, NO, YES
 from kbkit.english.thesaurus import related_words
-from kbkit.english.words import singular
+from kbkit.english.words import lemmas_of, singular
 from kbkit.questions.elements import HOP, VALUE, Element, Elements, numeric
 from kbkit.questions.lexicon import cosine, label_words, related, stem
 from kbkit.questions.link_words import DERIVED_LABEL, is_participle, overlap
@@ -27,6 +27,8 @@ _LEAST_START = 4
 _KEYS = frozenset(["id", "ids", "key", "keys", "code", "codes", "identifier", "identifiers"])
 _KEY_WORDS = frozenset(["number", "numbers", "no", "nr"])
 """Further words for keys after the name of a type."""
+_NO_INITIALS = frozenset(("id", "no", "nr", "nm", "dt", "cd"))
+"""Short labels that are no initials of two words."""
 _NUMBER = 0.6
 """Score of the key of nodes for their number."""
 _KEY_ENDING = re.compile("_?(?:id|key|code|no|nr|number)$")
@@ -47,7 +49,7 @@ _SAME_KIND, _AKIN = 1, 0.6
 """Greatest rank of a noun that is more general than two others, and how similar these must be at least."""
 _SYNONYM = 0.85
 """Score of a synonym of a label, relative to the label itself."""
-STANDING = 0.3
+STANDING = 0.5
 """Score of a type that a noun stands for though it is called otherwise."""
 _SHORT = 0.9
 """Score of a label with an abbreviation of a word, relative to the label with the word itself."""
@@ -140,8 +142,7 @@ class LabelLookup:
             options = [LabelOption(kind, "key", _WHOLE) for kind in named] or options  # order number
         if len(words) == 1 and words[0] in _KEY_WORDS and options:
             options += [LabelOption(n, "key", _NUMBER) for n in range(len(self.elements.types))]
-        if not options and len(words) == 1:
-            options = self._short(words[0]) or self._initial(words[0])
+        options = options or self._short(words)
         if len(words) > 2 and words[0] in CLASSES and words[1] == "of":
             options = self._classes_of(words[2:]) or options
         heads = {option.type: option for option in options if not option.attribute}
@@ -158,6 +159,14 @@ class LabelLookup:
         # A type also by its last word, beside an attribute of that name: the makers, of car_maker.
         kept = [o for o in options if o.score >= best - (0.15 if o.attribute else 0.3)]
         return tuple(sorted(kept, key=lambda option: -option.score))
+
+    def initials(self, words: Sequence[str]) -> tuple[LabelOption, ...]:
+        """Return the label that the initials of words are: MPG, of *miles per gallon*; AE, of *adverse events*."""
+        short = "".join(word[0] for word in words)
+        if len(words) < 2 or (len(words) == 2 and (short in _NO_INITIALS or lemmas_of(short))):
+            return ()
+        is_pair = len(words) == 2
+        return tuple(o for o in self.labelled([short]) if o.score == 1 and (is_pair or o.attribute))
 
     def similar(self, word: str) -> tuple[LabelOption, ...]:
         """Return the types and attributes whose labels are most similar to a word: those that it is a synonym of."""
@@ -268,7 +277,10 @@ class LabelLookup:
     def _stems(self, words: Sequence[str]) -> tuple[tuple[str, ...], float]:
         """Return the stems of words as labels have them, and the share of the score that abbreviations leave."""
         stems = tuple(map(stem, words))
-        found = [one if one in self._with_stem else self._short_stem(word) or one for word, one in zip(words, stems, strict=True)]
+        found = [
+            one if one in self._with_stem else self._short_stem(word) or one
+            for word, one in zip(words, stems, strict=True)
+        ]
         return tuple(found), 1.0 if tuple(found) == stems else _SHORT
 
     def _short_stem(self, word: str) -> str:
@@ -300,16 +312,19 @@ class LabelLookup:
         least = min((size for _, size in found), default=0)
         return [replace(option, score=_WHOLE) for option, size in found if size == least]
 
-    def _short(self, word: str) -> list[LabelOption]:
+    def _short(self, words: Sequence[str]) -> list[LabelOption]:
         """Return the type that *people* must mean, or that a word begins: *repos*, of repositories."""
+        if len(words) != 1:
+            return []
+        [word] = words
         if word in _PEOPLE:
             return [LabelOption(kind, "", _ONLY) for kind in self.elements.people] * (len(self.elements.people) == 1)
         start = word.removesuffix("s")
         if len(start) < _LEAST_START:
-            return []
+            return self._initial(word)
         names = [label_words(node_type.name) for node_type in self.elements.types]
         begun = [kind for kind, name in enumerate(names) if len(name) == 1 and name[0].startswith(start)]
-        return [LabelOption(begun[0], "", _ONLY)] if len(begun) == 1 else []
+        return [LabelOption(begun[0], "", _ONLY)] if len(begun) == 1 else self._initial(word)
 
     def _initial(self, word: str) -> list[LabelOption]:
         """Return the only text attribute of two letters that a word begins with: *phase*, of ``ph``."""

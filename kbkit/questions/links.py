@@ -38,8 +38,6 @@ _MEASURING = frozenset([*TOTALS, *EXTREMES])
 _NAMES = frozenset(["name", "names", "title", "titles"])
 _UNNAMED = FUNCTION_WORDS - _NAMES
 """Words that neither begin nor end a link."""
-_INITIALS = frozenset(("id", "no", "nr", "nm", "dt", "cd"))
-"""Short labels that are no initials of two words."""
 _DETERMINERS = frozenset("all any both each either every".split())  # noqa: SIM905
 _QUOTED = re.compile(r"\"([^\"]+)\"|'([^']+)'(?!\w)|\u201c([^\u201d]+)\u201d|\u2018([^\u2019]+)\u2019")
 _SIGN = re.compile(r"[-+#*\u2212]+(?!\w)")
@@ -169,6 +167,9 @@ class Linker:
             is_verb = is_verb or (follows and may_be_verb(token.word))
             is_operator = at in question.operators or token.word in COMPARATIVES or token.word in SUPERLATIVES
             is_operator |= stem(token.word) in self._of_edges  # quantity, which is no unit_price
+            is_operator |= token.word == "about" and at + 1 < len(
+                tokens
+            )  # complaints about noise, but: what is it about
             is_operator |= token.word in _DETERMINERS or bool(related_words(token.word).places)  # German: no attribute
             if not taken[at] and not is_verb and token.word not in FUNCTION_WORDS and not is_operator:
                 options = self._labels.similar(token.word)
@@ -250,22 +251,13 @@ class Linker:
             is_name = bool(nodes) and text != text.lower() and not is_operator
             return QuestionLink(span[0], span[-1] + 1, text, nodes=nodes) if is_name else None
         labels = self._labels.labelled(words)
-        if not labels and 2 < len(words) <= MAX_LABEL:
-            labels = self._labels.labelled(["".join(word[0] for word in words)])  # miles per gallon: MPG
-            labels = tuple(option for option in labels if option.score == 1 and option.attribute)
-        if not labels and len(words) == 2 and not {*words} & _DETERMINERS:
-            short = words[0][0] + words[1][0]  # adverse events: AE
-            labels = self._labels.labelled([short]) if short not in _INITIALS and not lemmas_of(short) else ()
-            labels = tuple(option for option in labels if option.score == 1)
-        if len(words) == 1 and labels and labels[0].score < _WHOLE and stem(words[0]) in self._of_edges:
-            labels = ()  # fines, of citations that have a fine: not the base_fine of their codes
-        if len(words) == 1 and (not labels or labels[0].score < 1) and (root := denied_root(words[0])):
-            denied = self._labels.labelled([root])  # unpaid, inactive, where a column says paid, active
-            labels = denied if denied and denied[0].is_boolean else labels
+        if not labels and len(words) <= MAX_LABEL and not {*words} & _DETERMINERS:
+            labels = self._labels.initials(words)
+        if len(words) == 1 and (not labels or labels[0].score < 1):
+            labels = self._of_word(words[0], labels)
         is_signed = not text.replace(" ", "").isalnum()
         values = tuple(self.values.named(folded_words(text).split() if is_signed else words))
         if len(text) < _MAX_SHORT or (len(text) == _MAX_SHORT and not lemmas_of(text.casefold())):
-
             values = tuple(value for value in values if value.value == text)
         is_name = bool(nodes or values) and text != text.lower() and not question.text.isupper() and span[0] > 0
         if labels and self._is_state(words, labels[0], values):
@@ -279,6 +271,13 @@ class Linker:
         if values or nodes:
             return QuestionLink(span[0], span[-1] + 1, text, (), values, nodes)
         return None
+
+    def _of_word(self, word: str, labels: tuple[LabelOption, ...]) -> tuple[LabelOption, ...]:
+        """Return the labels of a word of which none is all: also of what it denies, and none if edges have it."""
+        if labels and labels[0].score < _WHOLE and stem(word) in self._of_edges:
+            return ()  # fines, of citations that have a fine: not the base_fine of their codes
+        denied = self._labels.labelled([root]) if (root := denied_root(word)) else ()
+        return denied if denied and denied[0].is_boolean else labels  # unpaid, inactive, of paid, active
 
     def _signed(self, question: Question, span: range) -> QuestionLink | None:
         """Return the link of a value that ends with a sign, if the span and the sign after it are one: AB+, C++."""

@@ -82,6 +82,8 @@ class Meanings:
         self._words = list(words)
         self.focus = -1
         self._taken: set[tuple[int, int]] = set()
+        self._standing: set[str] = set()
+        """Nouns that stand for a type."""
         self._saying: set[str] = set()
         """Words that say which attribute has a value."""
 
@@ -111,8 +113,9 @@ class Meanings:
             options = link.types()
             if options:
                 self.doubts.label = min(self.doubts.label, options[0].score)
-                if options[0].score == STANDING and link.text not in self.doubts.words:
-                    self.doubts.words.append(link.text)
+                if options[0].score == STANDING and link.text not in self._standing:
+                    self._standing.add(link.text)
+                    self.doubts.choices += 1
                 if len(options) > 1 and options[1].score == options[0].score:
                     options = sorted(options, key=lambda option: -self.elements.types[option.type].count)
                     self.doubts.choices += 1

@@ -70,7 +70,7 @@ def without_asides(text: str) -> str:
 def with_columns(text: str) -> str:
     """Return a question with the columns that follow its question mark in the same sentence: *rooms with name*."""
     found = _COLUMNS.sub(lambda match: f" with {match['columns']}", text)
-    return _LISTED.sub(lambda match: f" with {match['columns']}", found)
+    return _LISTED.sub(lambda match: f" with their {match['columns']}", found)
 
 
 def with_months(text: str) -> str:

@@ -97,7 +97,7 @@ def _groups(at: Rewriter) -> None:
         )
 
 
-def _owners_and_targets(at: Rewriter) -> None:
+def _owners_and_targets(at: Rewriter) -> None:  # noqa: PLR0912
     """Take the labels that are left: attributes are asked for, and types stand between them and the conditions."""
     clauses, text = at.clauses, at.text
     asks = re.search(r" (where|when|who|whom|whose) ", text)
@@ -120,10 +120,8 @@ def _owners_and_targets(at: Rewriter) -> None:
         if link.is_verb or is_said:  # cinemas opened in each year: not the year
             clauses.unexplained.append(link.text.casefold())
             clauses.said += [link] if is_said else []
-        elif asked and not is_type(link) and _is_participle_of(text, part, link):
-            clauses.said.append(link)  # which birds has Ann seen: not the date seen_on
-        elif not is_type(link) and clauses.is_yes_no and is_participle(link.text) and " " not in link.text:
-            clauses.said.append(link)  # has anyone seen a heron at the lake, where a column says when it was seen
+        elif not is_type(link) and _is_event(clauses, text if asked else "", part, link):
+            clauses.said.append(link)
         elif not is_type(link):
             if link.labels[0].is_boolean and (clauses.is_how_much or not (clauses.restrictions or " whether " in text)):
                 clauses.unread.append("'how much'" if clauses.is_how_much else f"'{link.text}'")
@@ -147,10 +145,13 @@ def _owners_and_targets(at: Rewriter) -> None:
     _heads(at, text)
 
 
-def _is_participle_of(text: str, part: str, link: QuestionLink) -> bool:
-    """Return whether a label is the verb of a question: *which birds has Ann seen*."""
-    if " " in link.text or not is_participle(link.text):
-        return False
+def _is_event(clauses: Clauses, text: str, part: str, link: QuestionLink) -> bool:
+    """Return whether a label is the verb of a question and not the date that it names.
+
+    *Which birds has Ann seen*, *has anyone seen a heron*, where a column says when birds were seen.
+    """
+    if " " in link.text or not is_participle(link.text) or clauses.is_yes_no:
+        return clauses.is_yes_no and " " not in link.text and is_participle(link.text)
     before = "(?:(?:has|have|had)(?: (?:ever|been|already))*|<[CV]\\d+>)"
     return bool(re.search(rf" {before} {part}(?= )", text))
 
@@ -337,7 +338,9 @@ def _beginning(at: Rewriter) -> None:
         re.match(r" (?:is|are|was|were|does|do|did|has|have|can) (?:(?!you |we |i )|(?:you|we) have any )", at.text)
     )
     at.text = re.sub(r" (?:(?:and|if so|so) )*which(?: ones?| are they| are those)?(?= $)", _listed(at), at.text)
-    if at.clauses.is_yes_no and re.match(r" (?:has|have|had|did|does|do) (?:anyone|anybody|someone|somebody) ", at.text):
+    if at.clauses.is_yes_no and re.match(
+        r" (?:has|have|had|did|does|do) (?:anyone|anybody|someone|somebody) ", at.text
+    ):
         at.text = re.sub(r"^ (\S+) \S+(?: ever)?(?= )", r" \1", at.text)
     at.text = re.sub(r"^ only (?=list|show|give|return|tell)|(?<= )only $", " ", at.text)
     asks = re.match(

@@ -7,7 +7,7 @@ names of the nodes (*hospitals*, where centres are called so), or by the name of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -39,9 +39,17 @@ it is taken to be if all attributes that the question names are of the type.
 _AMONG, _NAMED = 20, 2
 """Nodes whose names are looked at, and how many of them must have the noun."""
 _BEFORE = (
-    FUNCTION_WORDS | PLAIN_WORDS | GREETINGS | INTERROGATIVES | PERSON_WORDS | NEGATIONS | {*SUPERLATIVES, *TOTALS, *EXTREMES}
+    FUNCTION_WORDS
+    | PLAIN_WORDS
+    | GREETINGS
+    | INTERROGATIVES
+    | PERSON_WORDS
+    | NEGATIONS
+    | {*SUPERLATIVES, *TOTALS, *EXTREMES}
 ) - {"on"}
 """Words that may stand before the noun that is asked for."""
+_GENERAL = frozenset(("place", "thing", "item", "entry", "record", "one"))
+"""Nouns for whatever has what is said of it."""
 _COUNTED = frozenset(("many", "number", "count"))
 _LINKING = (["of"], ["for"], ["and"])
 """Words between an attribute that is asked for and whose it is."""
@@ -72,12 +80,12 @@ class TypeNouns:
     def linked(self, question: Question, links: Sequence[QuestionLink]) -> list[QuestionLink]:
         """Return the links with one for the noun that is asked for, if it stands for a type."""
         found = list(links)
-        at = self._asked(question, links)
+        at = self.asked(question, links)
         if at < 0:
             return found
         noun = singular(question.tokens[at].word)
         others = [link for link in found if link.first != at]
-        owners = [frozenset(one.type for one in link.attributes()) for link in others]
+        owners = [frozenset(one.type for one in [*link.attributes(), *link.values]) for link in others]
         kind = self.of(noun, frozenset(one for one in owners if one), len(others) < len(found))
         if kind < 0:
             asks = at > 0 and question.tokens[at - 1].word in ("which", "what")
@@ -87,10 +95,29 @@ class TypeNouns:
         found.append(QuestionLink(at, at + 1, text, (LabelOption(kind, "", STANDING),)))
         return sorted(found, key=lambda link: link.first)
 
-    def _asked(self, question: Question, links: Sequence[QuestionLink]) -> int:
+    def asked(self, question: Question, links: Sequence[QuestionLink]) -> int:
         """Return the position of the noun that is asked for if it is no type; -1 if there is none."""
         linked = {at: link for link in links for at in range(link.first, link.last)}
         tokens = [token.word for token in question.tokens]
+        at = self._first(tokens, linked)
+        if at < 0 or at in question.operators or at in linked:
+            return at if at in linked else -1
+        while (
+            at + 1 < len(tokens)
+            and at + 1 not in linked
+            and tokens[at + 1] not in _BEFORE
+            and self._is_noun(tokens[at + 1])
+        ):
+            at += 1
+        is_part = at + 1 in linked and bool(linked[at + 1].types())
+        if is_part or not self._is_noun(tokens[at]):
+            return -1
+        # How many votes did she get: not of what she is.
+        is_other = "many" in tokens[:at] and bool(_AUXILIARIES & {*tokens[at + 1 : at + 2]})
+        return -1 if is_other else at
+
+    def _first(self, tokens: Sequence[str], linked: Mapping[int, QuestionLink]) -> int:
+        """Return the position of the first word that is no label and may be the noun; -1 if there is none."""
         at = 0
         while at < len(tokens):
             link = linked.get(at)
@@ -105,15 +132,7 @@ class TypeNouns:
             elif link.labels and not link.labels[0].is_boolean and tokens[link.last : link.last + 1] not in _LINKING:
                 return -1  # attorney general candidates
             at += 1
-        if at >= len(tokens) or at in question.operators:
-            return -1
-        while at + 1 < len(tokens) and at + 1 not in linked and tokens[at + 1] not in _BEFORE and self._is_noun(tokens[at + 1]):
-            at += 1
-        if at + 1 in linked and linked[at + 1].types():
-            return -1
-        if "many" in tokens[:at] and tokens[at + 1 : at + 2] and tokens[at + 1] in _AUXILIARIES:
-            return -1  # how many votes did she get: not of what she is
-        return at if self._is_noun(tokens[at]) else -1
+        return at if at < len(tokens) else -1
 
     def _is_part(self, link: QuestionLink) -> bool:
         """Return whether a word is only the first of the words of numbers: *birds*, of ``bird_count``."""
@@ -124,7 +143,7 @@ class TypeNouns:
         )
 
     def _is_noun(self, word: str) -> bool:
-        return "NOUN" in lemmas_of(word) and not word.isdigit()
+        return any("NOUN" in lemmas_of(form) for form in (word, singular(word)))
 
     def of(self, noun: str, owners: frozenset[frozenset[int]], is_part: bool) -> int:
         """Return the type that a noun stands for; ``owners`` are the types that each attribute named is of.
@@ -138,6 +157,8 @@ class TypeNouns:
         if not len(kinds):
             return -1
         common = frozenset.intersection(*owners) if owners else frozenset()
+        if noun in _GENERAL:
+            return min(common) if len(common) == 1 and self._is_named(min(common)) else -1
         is_person = may_be_person(noun)
         fits = [(number in self.elements.people) == is_person for number in range(len(kinds))]
         if stem(noun) in self.subject:
@@ -153,6 +174,11 @@ class TypeNouns:
         labels = float(similar.max(initial=0.0))
         score = float((kinds + own)[best])
         return best if score >= _NEAR and score - others >= _APART and (is_part or score > labels) else -1
+
+    def _is_named(self, kind: int) -> bool:
+        """Return whether the nodes of a type have names, as things have and rows of a log have not."""
+        row = self.elements.session.stores.nodes.row(self.elements.types[kind].first)
+        return row.name != row.key
 
     def _called(self, noun: str) -> int:
         """Return the only type with nodes that have a noun in their names; -1 if there is none."""

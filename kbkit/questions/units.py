@@ -23,8 +23,9 @@ def _units(measures: str, **factors: str) -> dict[str, MeasuringUnit]:
 
 
 _OF_LABELS = (
-    "usd keur kusd kgbp meur musd mgbp eur gbp chf jpy cad aud sek nok dkk inr cny mio kt mt pct degc degf bpm mph kmh mmhg"
-).split()
+    *("usd", "kusd", "musd", "eur", "keur", "meur", "gbp", "kgbp", "mgbp", "chf", "jpy", "cad", "aud", "sek", "nok"),
+    *("dkk", "inr", "cny", "kt", "mt", "degc", "degf", "bpm", "mph", "kmh", "mmhg"),
+)
 """Units that only names of columns have, which are not converted."""
 UNITS = {
     **_units("time", ms_msec_millisecond="1", sec_second="1000", min_minute="60000", hour_hr="3600000", day="86400000"),
