@@ -345,7 +345,8 @@ def values(at: Rewriter) -> None:
     after = rf"(?: (?P<after>{L}))?"
     either = "(?:either |both |the )*"
     at.apply(
-        rf"(?P<label>{L}) (?:either )?{BE}(?P<not>{_LACKS})?{BE}(?P<preposition>(?:in|at|from|by|on|as|for|about) (?:the )?)?"
+        rf"(?P<label>{L}) (?:either )?{BE}(?P<not>{_LACKS})?{BE}"
+        r"(?P<preposition>(?:in|at|from|by|on|as|for|about) (?:the )?)?"
         rf"{either}{_VALUES}{after}",
         labelled,
     )

@@ -271,7 +271,7 @@ class ConditionPlanner(MeasureTests):
         return tree
 
     def _rows(self, owner: int, kinds: dict[int, int]) -> dict[int, list[int]]:
-        """Return the types whose nodes must meet several conditions each: *birds that Ann saw at the lake*, one sighting.
+        """Return the types whose nodes must meet several conditions each: *birds that Ann saw at the lake*.
 
         That is a type that the ways from all of them to the owner lead through, with one node of each at most.
         """
@@ -370,6 +370,7 @@ class ConditionPlanner(MeasureTests):
     def _valued(self, restriction: Restriction, near: list[int]) -> ConditionPart:
         """Return a condition on values or named nodes: of the labelled attribute or type, or else of the nearest."""
         label, first = restriction.label, restriction.values[0]
+        self.doubts.choices += any(value.is_partial for value in restriction.values)
         if restriction.op == "contains" and label is not None:
             option = self._attribute(label, near)
             return ConditionPart(option.type, (Condition(option.attribute, "contains", (first.text.strip("'\""),)),))

@@ -20,7 +20,7 @@ from kbkit.english.question_words import (
 )
 from kbkit.english.stems import PEOPLES
 from kbkit.english.thesaurus import related_words
-from kbkit.english.words import lemmas_of, may_be_verb
+from kbkit.english.words import lemmas_of, may_be_verb, singular
 from kbkit.questions.elements import Elements
 from kbkit.questions.label_lookup import LabelLookup, LabelOption
 from kbkit.questions.lexicon import label_words, stem
@@ -47,6 +47,8 @@ _OF_PEOPLES = ("an", "ese", "ish")
 """Endings of the words for peoples that are also read in lower case."""
 _HEADS = frozenset("address addresses number numbers code codes date dates value values".split())  # noqa: SIM905
 """Nouns that end names of attributes, and say little: email address."""
+_BEFORE_VALUES = frozenset("a an any the with for about of in by on from to as has have had no without".split())  # noqa: SIM905
+"""Words before some of the words of a value."""
 _MAX_HOLDING = 20
 """Limit on the nodes that a part of a name may mean."""
 _MAX_SHORT = 3
@@ -69,6 +71,8 @@ class QuestionLink:
     unit: str = ""
     """The unit of the number, as the question has it."""
     is_quoted: bool = False
+    is_partial: bool = False
+    """Whether the words are a part of the value only."""
     node_types: frozenset[int] = frozenset()
     """The types of the nodes."""
 
@@ -138,10 +142,9 @@ class Linker:
         for mention in filter(is_misspelled, mentions):
             if not any(taken[mention.first : mention.last]):
                 take(QuestionLink(mention.first, mention.last, mention.text, nodes=mention.nodes))
-        for link in self._by_part(question, taken):
-            take(link)
-        for link in self._by_similarity(question, taken, found):
-            take(link)
+        for further in (self._by_part, self._by_similarity, self._by_words):
+            for link in further(question, taken, found):
+                take(link)
         of = self.elements.type_number
         typed = [replace(one, node_types=frozenset(map(of, one.nodes))) if one.nodes else one for one in found]
         return self._keyed(_compounds(question, sorted(typed, key=lambda link: link.first)))
@@ -198,7 +201,7 @@ class Linker:
             result.append(link)
         return result
 
-    def _by_part(self, question: Question, taken: list[bool]) -> Iterator[QuestionLink]:
+    def _by_part(self, question: Question, taken: list[bool], _: list[QuestionLink]) -> Iterator[QuestionLink]:
         """Yield links for parts of one name each, written with capitals: *Einstein*, or *Nile*, of the Nile river."""
         tokens, first = question.tokens, 1
         while first < len(tokens) and not question.text.isupper():
@@ -214,6 +217,26 @@ class Linker:
                 if len(whole) + len(values) == 1:
                     yield QuestionLink(first, last, text, (), tuple(values), tuple(whole))
             first = max(last, first + 1)
+
+    def _by_words(self, question: Question, taken: list[bool], _: list[QuestionLink]) -> Iterator[QuestionLink]:
+        """Yield links for words that are left and that only one value has among others: *fuel*, of ``fuel pump``."""
+        tokens, first = question.tokens, 1
+        while first < len(tokens):
+            last = first
+            while last < len(tokens) and not taken[last] and self._is_noun(question, last):
+                last += 1
+            words = [token.word for token in tokens[first:last]]
+            is_said = tokens[first - 1].word in _BEFORE_VALUES
+            if words and is_said and (value := self.values.holding(words)) is not None:
+                text = question.text[tokens[first].start : tokens[last - 1].end]
+                yield QuestionLink(first, last, text, (), (value,), is_partial=True)
+            first = max(last, first + 1)
+
+    def _is_noun(self, question: Question, at: int) -> bool:
+        word = question.tokens[at].word
+        if at in question.operators or word in FUNCTION_WORDS or len(word) <= _MAX_SHORT:
+            return False
+        return bool({"NOUN", "ADJ"} & {*lemmas_of(word), *lemmas_of(singular(word))})
 
     def _is_part(self, words: list[str], node: int) -> bool:
         """Return whether a node has these words in its name, and is a person or else of the type that the rest says."""

@@ -85,7 +85,7 @@ class TypeNouns:
             return found
         noun = singular(question.tokens[at].word)
         others = [link for link in found if link.first != at]
-        owners = [frozenset(one.type for one in [*link.attributes(), *link.values]) for link in others]
+        owners = [frozenset((*(o.type for o in link.attributes()), *(v.type for v in link.values))) for link in others]
         kind = self.of(noun, frozenset(one for one in owners if one), len(others) < len(found))
         if kind < 0:
             asks = at > 0 and question.tokens[at - 1].word in ("which", "what")
