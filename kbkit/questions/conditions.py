@@ -370,7 +370,9 @@ class ConditionPlanner(MeasureTests):
     def _valued(self, restriction: Restriction, near: list[int]) -> ConditionPart:
         """Return a condition on values or named nodes: of the labelled attribute or type, or else of the nearest."""
         label, first = restriction.label, restriction.values[0]
-        self.doubts.choices += any(value.is_partial for value in restriction.values)
+        for value in restriction.values:
+            if value.is_partial:
+                self._guessed(value.text)
         if restriction.op == "contains" and label is not None:
             option = self._attribute(label, near)
             return ConditionPart(option.type, (Condition(option.attribute, "contains", (first.text.strip("'\""),)),))

@@ -82,8 +82,8 @@ class Meanings:
         self._words = list(words)
         self.focus = -1
         self._taken: set[tuple[int, int]] = set()
-        self._standing: set[str] = set()
-        """Nouns that stand for a type."""
+        self._guesses: set[str] = set()
+        """Nouns that stand for a type, and words that only a part of a value has."""
         self._saying: set[str] = set()
         """Words that say which attribute has a value."""
 
@@ -102,6 +102,12 @@ class Meanings:
         similar = self.elements.labels.similarity
         return max(((float(similar(word)[labels[0]]), word) for word in words if labels), default=(0.0, ""))
 
+    def _guessed(self, text: str) -> None:
+        """Note that words of the question are likely, but not surely, what they were taken for."""
+        if text not in self._guesses:
+            self._guesses.add(text)
+            self.doubts.choices += 1
+
     def _explain(self, word: str) -> None:
         """Note that a word is explained by the choice of an attribute."""
         if word in self.clauses.unexplained:
@@ -113,9 +119,8 @@ class Meanings:
             options = link.types()
             if options:
                 self.doubts.label = min(self.doubts.label, options[0].score)
-                if options[0].score == STANDING and link.text not in self._standing:
-                    self._standing.add(link.text)
-                    self.doubts.choices += 1
+                if options[0].score == STANDING:
+                    self._guessed(link.text)
                 if len(options) > 1 and options[1].score == options[0].score:
                     options = sorted(options, key=lambda option: -self.elements.types[option.type].count)
                     self.doubts.choices += 1

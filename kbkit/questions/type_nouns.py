@@ -100,6 +100,8 @@ class TypeNouns:
         linked = {at: link for link in links for at in range(link.first, link.last)}
         tokens = [token.word for token in question.tokens]
         at = self._first(tokens, linked)
+        if {"who", "whom", "where", "when", "why"} & {*tokens[:at]}:
+            return -1  # who lives in Leeds
         if at < 0 or at in question.operators or at in linked:
             return at if at in linked else -1
         while (
