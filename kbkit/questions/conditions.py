@@ -370,9 +370,7 @@ class ConditionPlanner(MeasureTests):
     def _valued(self, restriction: Restriction, near: list[int]) -> ConditionPart:
         """Return a condition on values or named nodes: of the labelled attribute or type, or else of the nearest."""
         label, first = restriction.label, restriction.values[0]
-        for value in restriction.values:
-            if value.is_partial:
-                self._guessed(value.text)
+        self._guessed(*(value.text for value in restriction.values if value.is_partial))
         if restriction.op == "contains" and label is not None:
             option = self._attribute(label, near)
             return ConditionPart(option.type, (Condition(option.attribute, "contains", (first.text.strip("'\""),)),))

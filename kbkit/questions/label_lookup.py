@@ -163,7 +163,9 @@ class LabelLookup:
     def initials(self, words: Sequence[str]) -> tuple[LabelOption, ...]:
         """Return the label that the initials of words are: MPG, of *miles per gallon*; AE, of *adverse events*."""
         short = "".join(word[0] for word in words)
-        if len(words) < 2 or (len(words) == 2 and (short in _NO_INITIALS or lemmas_of(short))):
+        if len(words) < 2 or stem(short) not in self._with_stem:
+            return ()
+        if len(words) == 2 and (short in _NO_INITIALS or lemmas_of(short)):
             return ()
         is_pair = len(words) == 2
         return tuple(o for o in self.labelled([short]) if o.score == 1 and (is_pair or o.attribute))

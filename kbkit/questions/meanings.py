@@ -102,11 +102,10 @@ class Meanings:
         similar = self.elements.labels.similarity
         return max(((float(similar(word)[labels[0]]), word) for word in words if labels), default=(0.0, ""))
 
-    def _guessed(self, text: str) -> None:
+    def _guessed(self, *texts: str) -> None:
         """Note that words of the question are likely, but not surely, what they were taken for."""
-        if text not in self._guesses:
-            self._guesses.add(text)
-            self.doubts.choices += 1
+        self.doubts.choices += len({*texts} - self._guesses)
+        self._guesses |= {*texts}
 
     def _explain(self, word: str) -> None:
         """Note that a word is explained by the choice of an attribute."""
