@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from kbkit.english.question_words import FUNCTION_WORDS, Adjective
 from kbkit.english.words import is_nominal, is_plural, may_be_verb
+from kbkit.english.words import is_participle as is_past
 from kbkit.questions.clauses import L, Restriction, Rewriter, V, is_type
 from kbkit.questions.expressions import is_date
 from kbkit.questions.label_lookup import LabelOption
@@ -22,6 +23,8 @@ _BETWEEN = frozenset(
     do does did isn aren wasn weren hasn haven hadn
     """.split()  # noqa: SIM905
 )
+_OMITTING = frozenset("missed skipped avoided failed forgotten lacked refused declined lost left cancelled".split())  # noqa: SIM905
+"""Verbs of what is not done: who never missed anything has done all."""
 _NOBODY = "(?:nobody|noone|no one|none|nothing)"
 
 
@@ -34,19 +37,20 @@ def booleans(at: Rewriter) -> None:
     """``discontinued products``, ``branches with a cafe``, ``members who are not students``, ``is it in print``."""
     if " whether " in at.text:
         return
+    _merged(at)
 
-    def held(label: QuestionLink, *, negated: bool) -> str:
+    def held(label: QuestionLink, *, negated: bool, operand: str = "") -> str:
         said = label.text.casefold()
         root = denied_root(said)
         is_denied = bool(root) and not any(said in option.attribute.casefold() for option in label.attributes()[:1])
-        return at.restrict(Restriction(label, "holds", (), negated != is_denied))
+        return at.restrict(Restriction(label, "holds", (), negated != is_denied, None, operand))
 
     def said(match: re.Match[str]) -> str | None:
         label, said = at.link(match["label"]), match["said"].split()
         if label is None or not is_boolean(label) or not _ASSERTING & {*said}:
             return None
         own = {*label_words(label.attributes()[0].attribute)}  # out of production, where a column is called so
-        return held(label, negated=bool(_DENYING & {*said} - own))
+        return held(label, negated=bool(_DENYING & {*said} - own), operand="never" if "never" in said else "")
 
     words = "|".join(sorted(_ASSERTING | _DENYING | _BETWEEN))
     at.apply(rf"(?P<said>(?:(?:{words}) )+)(?P<label>{L})", said)
@@ -81,7 +85,7 @@ def booleans(at: Rewriter) -> None:
 
     def had_date(match: re.Match[str]) -> str | None:
         label = at.link(match["label"])
-        if label is None or " " in label.text or not is_participle(label.text) or not label.attributes():
+        if label is None or not label.attributes() or not is_past(label.text.casefold()):
             return None
         option = label.attributes()[0]
         is_dated = option.is_date or (option.is_number and is_date(option.attribute))
@@ -111,6 +115,18 @@ def booleans(at: Rewriter) -> None:
         at.apply(rf"(?P<value>{V}(?: {L})?) (?P<said>(?:(?:{words}) )*)(?P<label>{L})", after)
 
 
+def _merged(at: Rewriter) -> None:
+    """``paid their subscription``: two parts of the name of one column."""
+
+    def merged(match: re.Match[str]) -> str | None:
+        label, part = at.link(match["label"]), at.link(match["part"])
+        is_same = is_boolean(label) and is_boolean(part) and label is not None and part is not None
+        same = is_same and label.attributes()[0].attribute == part.attributes()[0].attribute  # type: ignore[union-attr]
+        return match["label"] if same else None  # who paid their subscription, of paid_subscription
+
+    at.apply(rf"(?P<label>{L}) (?:(?:the|a|an|any|their|its|his|her) )*(?P<part>{L})", merged)
+
+
 def _holders(at: Rewriter) -> None:
     """``the licensed pilots with their home town``: those for which the column says yes, if no type is named."""
     if any(is_type(at.link(sign)) for sign in re.findall(L, at.text)):
@@ -132,7 +148,7 @@ def unrelated(at: Rewriter) -> None:
 
     def never(match: re.Match[str]) -> str | None:
         verb = match["verb"]
-        if verb in FUNCTION_WORDS or not may_be_verb(verb):
+        if verb in FUNCTION_WORDS or verb in _OMITTING or not may_be_verb(verb):
             return None
         at.clauses.verbs.append(verb)
         return at.restrict(Restriction(None, "none"))

@@ -49,17 +49,20 @@ class AttributeTests(Meanings):
         """Return the condition that an attribute says yes, or no if it is negated."""
         assert restriction.label is not None
         option = self._attribute(restriction.label, near)
-        kind, wanted = self._type_of(option), not restriction.negated
+        # Never late: not on any occasion, rather than on time on one.
+        is_never = restriction.operand == "never" and restriction.negated and option.type != near[0]
+        kind, wanted = self._type_of(option), not restriction.negated or is_never
         if not kind.startswith("VARCHAR"):
             value = wanted if kind == "BOOLEAN" else int(wanted)
-            return ConditionPart(option.type, (Condition(option.attribute, "=", (value,)),))
+            return ConditionPart(option.type, (Condition(option.attribute, "=", (value,)),), None, is_never)
         node_type = self.elements.types[option.type]
         known = next(a for a in node_type.attributes if a.name == option.attribute)
         values = ColumnValues.of(self.elements.session.stores).distinct(node_type, known)
         meant = tuple(value for value in values if value.casefold() in (YES if wanted else NO))
         if not meant:
             raise NotReadError(f"'{restriction.label.text}'")
-        return ConditionPart(option.type, (Condition(option.attribute, "in" if len(meant) > 1 else "=", meant),))
+        test = Condition(option.attribute, "in" if len(meant) > 1 else "=", meant)
+        return ConditionPart(option.type, (test,), None, is_never)
 
     def _missing(self, restriction: Restriction, near: list[int]) -> ConditionPart:
         """Return the condition that an attribute has no value, or has one: *stations that have closed*."""

@@ -210,6 +210,8 @@ def _summed(elements: Elements, tree: Expression, said: EdgeWords) -> Expression
     if path is None:
         return None
     measure = PathFunction(path, ("->",) * len(path), op="sum", attribute=said.attribute.name)
+    if groups:  # of what has such edges
+        tree = Filter(tree, (Comparison(PathFunction(path, ("->",) * len(path)), ">", 0),))
     return Aggregate("sum", tree, (ValueColumn(measure),), groups)
 
 

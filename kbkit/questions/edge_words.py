@@ -166,7 +166,8 @@ def _numbers(text: str, relation: Relation, attribute: Attribute, label: str) ->
         yield EdgeWords(_without(text, match), match[0].strip(), relation, attribute, None, total, sign)
     group = r"(?P<by>by|per|(?:for|in|of|from|at|to)\s+(?:each|every))(?:\s+(?:each|every|the|different))*"
     amounts = rf"(?:{_ASKS})?(?:total|sum|combined|overall)(?:\s+(?:of|the|all|amount|sum))*\s+{label}"
-    for match in re.finditer(rf"^{amounts}\s+(?:{group}|(?:of|for|from|at|by))\s+(?P<nodes>.+)", text, re.I):
+    items = r"(?:(?:of|for)\s+(?:the\s+|all\s+)*\w+\s+)?"
+    for match in re.finditer(rf"^{amounts}\s+(?:{items}{group}|(?:of|for|from|at|by))\s+(?P<nodes>.+)", text, re.I):
         rest = f"each {match['nodes']}" if match["by"] else match["nodes"]
         yield EdgeWords(rest, match[0], relation, attribute, None, "sum", is_sum=True, is_grouped=bool(match["by"]))
     by = rf"\s+by\s+(?:total\s+)?{label}(?:\s+(?:\w+ed|sold|won))?(?=\W*$)"

@@ -13,6 +13,7 @@ from kbkit.english.question_words import CLASSES, CONCEPTS, FUNCTION_WORDS, NO, 
 from kbkit.english.thesaurus import related_words
 from kbkit.english.words import lemmas_of, singular
 from kbkit.questions.elements import HOP, VALUE, Element, Elements, numeric
+from kbkit.questions.expressions import is_date
 from kbkit.questions.lexicon import cosine, label_words, related, stem
 from kbkit.questions.link_words import DERIVED_LABEL, is_participle, overlap
 from kbkit.questions.units import UNITS, unit_of
@@ -70,6 +71,8 @@ class LabelOption:
     is_number: bool = False
     is_boolean: bool = False
     is_date: bool = False
+    is_year: bool = False
+    """Whether it is a date, or a number that is a year to judge by the name and the values."""
 
 
 @dataclass
@@ -84,6 +87,8 @@ class LabelLookup:
     _derived_from: dict[str, list[int]] = field(default_factory=dict)
     _written: dict[str, str] = field(default_factory=dict)
     """The words of labels, with their stems."""
+    _of_flags: set[str] = field(default_factory=set)
+    """The first words of columns that say yes or no, and are called so."""
     _abbreviated: dict[str, str] = field(default_factory=dict)
     """The stems of the words of labels that words of questions are abbreviated to."""
     _heads: dict[str, set[str]] = field(default_factory=dict)
@@ -103,7 +108,9 @@ class LabelLookup:
             for attribute in node_type.attributes:
                 is_boolean = self._is_boolean(number, node_type, attribute)
                 is_day = attribute.type.startswith(("DATE", "TIMESTAMP"))
-                option = LabelOption(number, attribute.name, 1.0, numeric(attribute.type), is_boolean, is_day)
+                is_number_here, is_year = numeric(attribute.type), self.elements.is_yearly(number, attribute.name)
+                is_year |= is_date(attribute.name)
+                option = LabelOption(number, attribute.name, 1.0, is_number_here, is_boolean, is_day, is_year)
                 unit = unit_of(label_words(attribute.name))
                 if unit and is_number(attribute.type):
                     self.measured.add(UNITS[unit].measures)
@@ -215,6 +222,8 @@ class LabelLookup:
         content = [word for word in words if word not in FUNCTION_WORDS or word in _NAMES] or list(words)
         stems = tuple(map(stem, content))
         self._written.update(zip(content, stems, strict=True))
+        if option.is_boolean and words[-1] == "yn":
+            self._of_flags.add(words[0])
         for one in dict.fromkeys(stems):
             self._with_stem.setdefault(one, []).append(len(self._labels))
         if option.attribute not in ("name", "key"):
@@ -288,7 +297,11 @@ class LabelLookup:
     def _short_stem(self, word: str) -> str:
         """Return the stem of the only word of labels that a word is abbreviated to: *trial*, of ``trl_no``."""
         if word not in self._abbreviated:
-            self._abbreviated[word] = self._written.get(shortened(word, self._written), "")
+            found = self._written.get(shortened(word, self._written), "")
+            if not found:  # discontinued, of disc_yn
+                begun = [short for short in self._of_flags if len(short) >= _LEAST_START and word.startswith(short)]
+                found = stem(begun[0]) if len(begun) == 1 and len(word) > len(begun[0]) + 2 else ""
+            self._abbreviated[word] = found
         return self._abbreviated[word]
 
     def _is_number(self, element: Element) -> bool:
@@ -330,8 +343,10 @@ class LabelLookup:
 
     def _initial(self, word: str) -> list[LabelOption]:
         """Return the only text attribute of two letters that a word begins with: *phase*, of ``ph``."""
-        if len(word) <= _LEAST_START or word[:2] not in self._with_stem or is_participle(word):
+        shorts = {word[0] + letter for letter in word[1:] if letter not in "aeiouy"} & self._with_stem.keys()
+        if len(word) < _LEAST_START or len(shorts) != 1 or is_participle(word):
             return []
-        found = [option for label, option in (self._labels[at] for at in self._with_stem[word[:2]]) if len(label) == 1]
+        labels = (self._labels[at] for at in self._with_stem[shorts.pop()])
+        found = [option for label, option in labels if len(label) == 1]
         is_one = len(found) == 1 and found[0].attribute and not found[0].is_number
-        return [replace(found[0], score=_INITIAL)] if is_one and word[1] not in "aeiouy" else []
+        return [replace(found[0], score=_INITIAL)] if is_one else []

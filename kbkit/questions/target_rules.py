@@ -45,6 +45,7 @@ _MARKED = frozenset(
     """.split()  # noqa: SIM905
 ) | {*SUPERLATIVES}
 """Words that say that the question is another one, if no rule has read them."""
+_POSSESSIVES = ("their", "its", "his", "her")
 _RELATIVE = ("that", "which", "who", "with", "whose")
 _UNSAID = FUNCTION_WORDS | PLAIN_WORDS | PERSON_WORDS | GREETINGS
 """Words that need no explanation."""
@@ -262,8 +263,12 @@ def _numbers_left(at: Rewriter) -> None:
 def _is_noun(clauses: Clauses, parts: Sequence[str], place: int) -> bool:
     """Return whether a word of what is left is no verb, by the words beside it."""
     part, before, after = parts[place], parts[place - 1] if place else "", "".join(parts[place + 1 : place + 2])
-    if before in PREPOSITIONS or before in ("the", "a", "an") or before in clauses.unexplained:
+    if before in PREPOSITIONS or before in ("the", "a", "an", *_POSSESSIVES) or before in clauses.unexplained:
         return True
+    if re.fullmatch(r"<C\d+>", before) and part.endswith("s"):
+        values = clauses.restrictions[int(before[2:-1])].values
+        if values and values[-1].number:
+            return True  # rated above 4 stars
     if before in ("and", "or") and not after:
         return True  # patient and time
     if not before and after in ("<G0>", "by", "per", "and", "or"):

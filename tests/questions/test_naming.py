@@ -34,9 +34,18 @@ CREATE TABLE aircraft (aircraft_id INTEGER PRIMARY KEY, model TEXT, maker TEXT, 
 INSERT INTO aircraft VALUES (1, 'Concorde', 'BAC', 4, 7200, 1), (2, 'A320', 'Airbus', 2, 6100, 0),
   (3, 'Lancaster', 'Avro', 4, 4070, 1), (4, 'A380', 'Airbus', 4, 14800, 1), (5, 'Typhoon', 'Eurofighter', 2, 2900, 0);
 CREATE TABLE member (member_id INTEGER PRIMARY KEY, full_name TEXT, town TEXT, joined DATE,
-  is_committee_member INTEGER);
-INSERT INTO member VALUES (1, 'Alan Pike', 'York', '2001-04-03', 1), (2, 'Beth Marsh', 'Leeds', '2010-09-12', 0),
-  (3, 'Colin Day', 'York', '2015-01-30', 0);
+  is_committee_member INTEGER, paid_subscription INTEGER, left_on DATE);
+INSERT INTO member VALUES (1, 'Alan Pike', 'York', '2001-04-03', 1, 1, NULL),
+  (2, 'Beth Marsh', 'Leeds', '2010-09-12', 0, 0, '2022-09-01'), (3, 'Colin Day', 'York', '2015-01-30', 0, 0, NULL),
+  (4, 'Dora Finch', 'Hull', '2018-02-02', 0, 0, NULL), (5, 'Evan Roper', 'Hull', '2019-02-02', 0, 0, NULL);
+CREATE TABLE outing (outing_id INTEGER PRIMARY KEY, title TEXT, held_on DATE, seats_sold INTEGER);
+INSERT INTO outing VALUES (1, 'Spring fair', '2020-04-04', 30), (2, 'Air show', '2021-06-06', 25),
+  (3, 'Night flight', '2021-11-11', 20), (4, 'Museum day', '2022-03-03', 10);
+CREATE TABLE attendance (attendance_id INTEGER PRIMARY KEY, member_id INTEGER, outing_id INTEGER, was_late INTEGER,
+  excuse TEXT, reported DATE,
+  FOREIGN KEY (member_id) REFERENCES member(member_id), FOREIGN KEY (outing_id) REFERENCES outing(outing_id));
+INSERT INTO attendance VALUES (1, 1, 1, 0, NULL, NULL), (2, 2, 1, 1, 'Bad cold', '2020-04-05'), (3, 2, 2, 0, NULL, NULL),
+  (4, 3, 2, 0, NULL, NULL), (5, 4, 2, 1, 'Train delay', '2021-06-07'), (6, 5, 4, 1, 'Bad cold', '2022-03-04');
 CREATE TABLE airfield (airfield_id INTEGER PRIMARY KEY, field_name TEXT, county TEXT, runway_m INTEGER);
 INSERT INTO airfield VALUES (1, 'Elvington', 'Yorkshire', 3094), (2, 'Duxford', 'Cambridgeshire', 1503),
   (3, 'Brough', 'Yorkshire', 1140);
@@ -82,7 +91,6 @@ OF_CLUB = {
     "Which planes has Beth Marsh spotted at Duxford?": "VALUES ('Lancaster'), ('A380')",
     "Which planes have never been spotted?": "SELECT 'Typhoon'",
     "Which planes have never been spotted in the rain?": "VALUES ('A320'), ('A380'), ('Typhoon')",
-    "Which members have never logged anything?": "SELECT 'Colin Day'",
     "airfields with no owner on record": "SELECT 'Brough'",
     "Has anyone ever spotted a Concorde at Elvington?": "SELECT 1",
     "Has anyone ever spotted a Concorde at Duxford?": "SELECT 0",
@@ -92,6 +100,11 @@ OF_CLUB = {
     # words of a value
     "faults with the fuel": "SELECT fault_id FROM fault WHERE part = 'Leaking fuel pump'",
     "Which aircraft have a loose rivet?": "SELECT model FROM aircraft WHERE aircraft_id IN (1, 4)",
+    # what never was, more parts of the name of one column, a year that is no number of things
+    "members who have never been late": "VALUES ('Alan Pike'), ('Colin Day')",
+    "members who have paid their subscription": "SELECT 'Alan Pike'",
+    "How many seats were sold in 2021?": "SELECT 45",
+    "Which members have left?": "SELECT 'Beth Marsh'",
     # sums over edges
     "total fees by county": "VALUES ('Yorkshire', 50.0), ('Cambridgeshire', 45.0)",
     "Which member has paid the most in fees?": "SELECT 'Alan Pike'",
@@ -109,6 +122,7 @@ REFUSED_OF_CLUB = {
     "boats spotted in the rain": "'boats'",
     "airfields with no cafe": "",
     "faults of a pump": "'pump'",
+    "members who have never missed anything": "",
 }
 
 
