@@ -44,8 +44,8 @@ INSERT INTO outing VALUES (1, 'Spring fair', '2020-04-04', 30), (2, 'Air show', 
 CREATE TABLE attendance (attendance_id INTEGER PRIMARY KEY, member_id INTEGER, outing_id INTEGER, was_late INTEGER,
   excuse TEXT, reported DATE,
   FOREIGN KEY (member_id) REFERENCES member(member_id), FOREIGN KEY (outing_id) REFERENCES outing(outing_id));
-INSERT INTO attendance VALUES (1, 1, 1, 0, NULL, NULL), (2, 2, 1, 1, 'Bad cold', '2020-04-05'), (3, 2, 2, 0, NULL, NULL),
-  (4, 3, 2, 0, NULL, NULL), (5, 4, 2, 1, 'Train delay', '2021-06-07'), (6, 5, 4, 1, 'Bad cold', '2022-03-04');
+INSERT INTO attendance VALUES (1, 1, 1, 0, NULL, NULL),
+  (2, 2, 1, 1, 'Bad cold', '2020-04-05'), (3, 2, 2, 0, NULL, NULL), (4, 3, 2, 0, NULL, NULL), (5, 4, 2, 1, 'Train delay', '2021-06-07'), (6, 5, 4, 1, 'Bad cold', '2022-03-04');
 CREATE TABLE airfield (airfield_id INTEGER PRIMARY KEY, field_name TEXT, county TEXT, runway_m INTEGER);
 INSERT INTO airfield VALUES (1, 'Elvington', 'Yorkshire', 3094), (2, 'Duxford', 'Cambridgeshire', 1503),
   (3, 'Brough', 'Yorkshire', 1140);
