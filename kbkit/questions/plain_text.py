@@ -42,9 +42,9 @@ _COLUMNS = re.compile(
 
 
 _LISTED = re.compile(
-    r"(?<=[^\W\d_])(?<!following):\s+(?:the\s+)?(?P<columns>[^?!:]{3,60}?(?:,| and )[^?!:]{3,60}?)\s*[.?!]?\s*$", re.I
+    r"(?<=[^\W\d_])(?<!following):\s+(?:the\s+)?(?P<columns>[^?!:A-Z]{3,60}?(?:,| and )[^?!:A-Z]{3,60}?)\s*[.?!]?\s*$"
 )
-"""What follows a colon: the columns that are asked for, ``the 5 longest films: title and year``."""
+"""What follows a colon, if it is no title: the columns that are asked for, ``the 5 longest films: title and year``."""
 
 
 def without_introduction(text: str) -> str:

@@ -13,6 +13,7 @@ import pytest
 import kbkit
 from kbkit.english.abbreviations import shortened, stands_for
 from kbkit.kb import KnowledgeBase
+from kbkit.questions.plain_text import with_columns
 from tests.questions.golds import check_gold, made
 
 HOTELS = """
@@ -45,7 +46,8 @@ CREATE TABLE attendance (attendance_id INTEGER PRIMARY KEY, member_id INTEGER, o
   excuse TEXT, reported DATE,
   FOREIGN KEY (member_id) REFERENCES member(member_id), FOREIGN KEY (outing_id) REFERENCES outing(outing_id));
 INSERT INTO attendance VALUES (1, 1, 1, 0, NULL, NULL),
-  (2, 2, 1, 1, 'Bad cold', '2020-04-05'), (3, 2, 2, 0, NULL, NULL), (4, 3, 2, 0, NULL, NULL), (5, 4, 2, 1, 'Train delay', '2021-06-07'), (6, 5, 4, 1, 'Bad cold', '2022-03-04');
+  (2, 2, 1, 1, 'Bad cold', '2020-04-05'), (3, 2, 2, 0, NULL, NULL), (4, 3, 2, 0, NULL, NULL),
+  (5, 4, 2, 1, 'Train delay', '2021-06-07'), (6, 5, 4, 1, 'Bad cold', '2022-03-04');
 CREATE TABLE airfield (airfield_id INTEGER PRIMARY KEY, field_name TEXT, county TEXT, runway_m INTEGER);
 INSERT INTO airfield VALUES (1, 'Elvington', 'Yorkshire', 3094), (2, 'Duxford', 'Cambridgeshire', 1503),
   (3, 'Brough', 'Yorkshire', 1140);
@@ -197,3 +199,8 @@ def test_what_is_no_abbreviation(short: str, word: str) -> None:
 def test_of_two_abbreviations_none_is_meant() -> None:
     assert shortened("contract", ["cont", "ctrct"]) == ""
     assert shortened("contract", ["cont", "contr"]) == "contr"
+
+
+def test_a_title_with_a_colon_is_no_list_of_columns() -> None:
+    assert with_columns("actors of Alien: Resurrection and Heat") == "actors of Alien: Resurrection and Heat"
+    assert with_columns("the 2 longest films: title and year") == "the 2 longest films with their title and year"
