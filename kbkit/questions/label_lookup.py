@@ -142,7 +142,7 @@ class LabelLookup:
                 options.append(replace(option, score=share * score))
         if words[-1] in _NAMES | _KEYS and (len(words) == 1 or words[:-1] == ["full"]):
             attribute = "name" if words[-1] in _NAMES else "key"
-            known = {option.type for option in options if option.score == 1 and option.attribute}
+            known = {option.type for option in options if option.score >= _SHORT and option.attribute}
             options += [LabelOption(n, attribute, 0.95) for n in range(len(self.elements.types)) if n not in known]
         if len(words) == 2 and words[1] in _KEYS | _KEY_WORDS and not any(o.score >= _WHOLE for o in options):
             named = self._labels_of_types(stems[:1])

@@ -19,6 +19,9 @@ from tests.questions.golds import check_gold, made
 HOTELS = """
 CREATE TABLE htl (htl_id INTEGER PRIMARY KEY, htl_nm TEXT, city TEXT, n_rms INTEGER, clsd_dt DATE, pool_yn TEXT,
   ph TEXT);
+CREATE TABLE cmplnt (cmplnt_id INTEGER PRIMARY KEY, ttl TEXT, htl_id INTEGER, sev TEXT,
+  FOREIGN KEY (htl_id) REFERENCES htl(htl_id));
+INSERT INTO cmplnt VALUES (7, 'Noise', 1, 'High'), (8, 'Cold water', 1, 'Low'), (9, 'Noise', 3, 'Low');
 INSERT INTO htl VALUES (1, 'Seaview Hotel', 'Brighton', 120, NULL, 'Y', 'open'),
   (2, 'Alpine Lodge', 'Davos', 40, NULL, 'N', 'open'), (3, 'Hotel Astor', 'Vienna', 310, NULL, 'Y', 'open'),
   (4, 'Harbour Hotel', 'Oslo', 95, '2021-10-31', 'N', 'sold');
@@ -75,6 +78,8 @@ OF_HOTELS = {
     "bookings that were not cancelled": "SELECT bkng_id FROM bkng WHERE canc_yn = 'N'",
     "average amount of bookings per channel": "SELECT chnl, avg(amt_eur) FROM bkng GROUP BY chnl",
     "number of hotels for each phase": "SELECT ph, count(*) FROM htl GROUP BY ph",
+    "titles of the complaints about the Seaview Hotel": "VALUES ('Noise'), ('Cold water')",
+    "How many complaints are there for each severity?": "SELECT sev, count(*) FROM cmplnt GROUP BY sev",
     # several columns beside a superlative
     "the two largest hotels by rooms, with the city": "SELECT htl_nm, city FROM htl WHERE n_rms >= 120",
     "the 2 largest hotels by rooms: city and phase": "SELECT htl_nm, city, ph FROM htl WHERE n_rms >= 120",
