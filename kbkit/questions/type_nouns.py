@@ -51,6 +51,8 @@ _BEFORE = (
 _GENERAL = frozenset(("place", "thing", "item", "entry", "record", "one"))
 """Nouns for whatever has what is said of it."""
 _COUNTED = frozenset(("many", "number", "count"))
+_EXISTING: tuple[list[str], ...] = ([], ["are", "there"], ["exist"], ["do", "we", "have"])
+"""What may follow what is counted: *how many birds are there*, but not *how many birds were seen*, which adds up."""
 _LINKING = (["of"], ["for"], ["and"])
 """Words between an attribute that is asked for and whose it is."""
 _AUXILIARIES = frozenset("do does did has have had".split())  # noqa: SIM905
@@ -130,7 +132,8 @@ class TypeNouns:
             elif link.types() or link.nodes:
                 return -1
             elif self._is_part(link) and is_plural(tokens[at]):
-                return -1 if _COUNTED & {*tokens[:at]} or before in TOTALS else at
+                is_sum = bool(_COUNTED & {*tokens[:at]}) and tokens[at + 1 :] not in _EXISTING
+                return -1 if is_sum or before in TOTALS else at
             elif link.labels and not link.labels[0].is_boolean and tokens[link.last : link.last + 1] not in _LINKING:
                 return -1  # attorney general candidates
             at += 1

@@ -92,6 +92,7 @@ OF_HOTELS = {
 OF_CLUB = {
     # nouns that stand for a type
     "planes with four engines": "SELECT model FROM aircraft WHERE engines = 4",
+    "How many planes are there?": "SELECT 5",
     "Which planes are out of production?": "SELECT model FROM aircraft WHERE out_of_production",
     # conditions on one row, absences
     "Which aircraft has Alan Pike spotted at Elvington?": "VALUES ('Concorde'), ('Lancaster')",
@@ -130,6 +131,7 @@ REFUSED_OF_CLUB = {
     "airfields with no cafe": "",
     "faults of a pump": "'pump'",
     "members who have never missed anything": "",
+    "How many planes did Beth Marsh spot?": "",
 }
 
 
