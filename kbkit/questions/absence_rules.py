@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from kbkit.english.question_words import FUNCTION_WORDS
-from kbkit.english.words import may_be_verb
+from kbkit.english.question_words import FUNCTION_WORDS, Adjective
+from kbkit.english.words import is_nominal, is_plural, may_be_verb
+from kbkit.english.words import is_participle as is_past
 from kbkit.questions.clauses import L, Restriction, Rewriter, V, is_type
 from kbkit.questions.expressions import is_date
 from kbkit.questions.label_lookup import LabelOption
+from kbkit.questions.lexicon import label_words
 from kbkit.questions.link_words import denied_root, is_participle
 from kbkit.questions.links import QuestionLink
 
@@ -21,28 +23,34 @@ _BETWEEN = frozenset(
     do does did isn aren wasn weren hasn haven hadn
     """.split()  # noqa: SIM905
 )
+_OMITTING = frozenset("missed skipped avoided failed forgotten lacked refused declined lost left cancelled".split())  # noqa: SIM905
+"""Verbs of what is not done: who never missed anything has done all."""
 _NOBODY = "(?:nobody|noone|no one|none|nothing)"
+
+
+def is_boolean(label: QuestionLink | None) -> bool:
+    """Return whether a label is a column that says yes or no."""
+    return label is not None and not is_type(label) and any(option.is_boolean for option in label.attributes()[:1])
 
 
 def booleans(at: Rewriter) -> None:
     """``discontinued products``, ``branches with a cafe``, ``members who are not students``, ``is it in print``."""
     if " whether " in at.text:
         return
+    _merged(at)
 
-    def held(label: QuestionLink, *, negated: bool) -> str:
+    def held(label: QuestionLink, *, negated: bool, operand: str = "") -> str:
         said = label.text.casefold()
         root = denied_root(said)
         is_denied = bool(root) and not any(said in option.attribute.casefold() for option in label.attributes()[:1])
-        return at.restrict(Restriction(label, "holds", (), negated != is_denied))
-
-    def is_boolean(label: QuestionLink | None) -> bool:
-        return label is not None and not is_type(label) and any(option.is_boolean for option in label.attributes()[:1])
+        return at.restrict(Restriction(label, "holds", (), negated != is_denied, None, operand))
 
     def said(match: re.Match[str]) -> str | None:
         label, said = at.link(match["label"]), match["said"].split()
         if label is None or not is_boolean(label) or not _ASSERTING & {*said}:
             return None
-        return held(label, negated=bool(_DENYING & {*said}))
+        own = {*label_words(label.attributes()[0].attribute)}  # out of production, where a column is called so
+        return held(label, negated=bool(_DENYING & {*said} - own), operand="never" if "never" in said else "")
 
     words = "|".join(sorted(_ASSERTING | _DENYING | _BETWEEN))
     at.apply(rf"(?P<said>(?:(?:{words}) )+)(?P<label>{L})", said)
@@ -74,6 +82,28 @@ def booleans(at: Rewriter) -> None:
         return f"{held(label, negated=bool(match['no']))} {match['type']}"
 
     at.apply(rf"(?P<no>(?:not|non) )?(?P<label>{L}) (?P<type>{L}|{V})", adjective)
+
+    def had_date(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        if label is None or not label.attributes() or not is_past(label.text.casefold()):
+            return None
+        option = label.attributes()[0]
+        is_dated = option.is_date or (option.is_number and is_date(option.attribute))
+        if is_type(label) or not is_dated:
+            return None
+        sign = at.restrict(Restriction(label, "missing", (), negated=True))
+        time = at.link(match["time"])
+        if time is not None and time.text.casefold() not in ("year", "month", "date", "day", "time"):
+            return None
+        if not match["when"]:
+            return sign
+        at.links.append(replace(label, text="when"))  # of the participle, what it is the date of
+        return f"{sign} and their <L{len(at.links) - 1}>"
+
+    be = "(?:have|has|had|are|is|were|was)(?: (?:been|already|since|now|ever))*"
+    when = rf"(?P<when> and (?:when|(?:in|on)? ?(?:what|which) (?:(?P<time>{L})|year|month|date|day)))?"
+    at.apply(rf"(?:(?:that|which|who) )?{be} (?P<label>{L}){when}(?= (?:$|<C\d+> $))", had_date)
+    _holders(at)
     if at.clauses.is_yes_no:
 
         def after(match: re.Match[str]) -> str | None:
@@ -85,27 +115,60 @@ def booleans(at: Rewriter) -> None:
         at.apply(rf"(?P<value>{V}(?: {L})?) (?P<said>(?:(?:{words}) )*)(?P<label>{L})", after)
 
 
+def _merged(at: Rewriter) -> None:
+    """``paid their subscription``: two parts of the name of one column."""
+
+    def merged(match: re.Match[str]) -> str | None:
+        label, part = at.link(match["label"]), at.link(match["part"])
+        is_same = is_boolean(label) and is_boolean(part) and label is not None and part is not None
+        same = is_same and label.attributes()[0].attribute == part.attributes()[0].attribute  # type: ignore[union-attr]
+        return match["label"] if same else None  # who paid their subscription, of paid_subscription
+
+    at.apply(rf"(?P<label>{L}) (?:(?:the|a|an|any|their|its|his|her) )*(?P<part>{L})", merged)
+
+
+def _holders(at: Rewriter) -> None:
+    """``the licensed pilots with their home town``: those for which the column says yes, if no type is named."""
+    if any(is_type(at.link(sign)) for sign in re.findall(L, at.text)):
+        return
+
+    def use(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        if not is_boolean(label) or label is None or not is_plural(label.text) or label.labels[0].score < 1:
+            return None
+        owner = replace(label, labels=(LabelOption(label.labels[0].type),), values=(), nodes=())
+        at.links.append(owner)
+        return f"{match['before']}<L{len(at.links) - 1}> {at.restrict(Restriction(label, 'holds'))}"
+
+    at.apply(rf"(?<=^ )(?P<before>(?:(?!<)\S+ )*)(?P<label>{L})", use)
+
+
 def unrelated(at: Rewriter) -> None:
     """``books nobody borrowed``, ``members who never borrowed anything``: no node of another type is joined."""
 
     def never(match: re.Match[str]) -> str | None:
         verb = match["verb"]
-        if verb in FUNCTION_WORDS or not may_be_verb(verb):
+        if verb in FUNCTION_WORDS or verb in _OMITTING or not may_be_verb(verb):
             return None
         at.clauses.verbs.append(verb)
         return at.restrict(Restriction(None, "none"))
 
     def by_label(match: re.Match[str]) -> str | None:
         label = at.link(match["label"])
-        if label is None or " " in label.text:
+        if label is None or " " in label.text or is_boolean(label):
             return None
         if is_type(label):  # pets that were never vaccinated
             return at.restrict(Restriction(label, "none")) if is_participle(label.text) else None
+        owner = replace(label, labels=tuple(LabelOption(option.type) for option in label.labels[:1]))
+        named = (link for link in map(at.link, re.findall(L, match.string[: match.start()])) if is_type(link))
+        kinds = {option.type for link in named if link is not None for option in link.types()}
+        is_other = bool(kinds) and not kinds & {option.type for option in label.labels}
+        if label.labels[0].is_date and is_other:
+            return at.restrict(Restriction(owner, "none"))  # planes never spotted, of sightings that have a date
         if is_date(label.labels[0].attribute):
             return at.restrict(Restriction(label, "missing"))  # not discharged yet, where there is a discharge date
         if label.labels[0].score == 1:
             return None
-        owner = replace(label, labels=tuple(LabelOption(option.type) for option in label.labels[:1]))
         return at.restrict(Restriction(owner, "none"))  # counties nobody represents
 
     at.apply(rf"(?:that |which |who )?{_NOBODY} (?:has |have |had |ever )*(?P<label>{L})", by_label)
@@ -123,9 +186,29 @@ def unrelated(at: Rewriter) -> None:
     at.apply(
         rf"{aux}{negation}(?:been |ever |yet |actually )*{verb} (?:anything|anyone|anybody|any|at all|one|yet)", never
     )
+
+    def at_all(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        if label is None or is_type(label) or not is_participle(label.text):
+            return None
+        at.clauses.verbs.append(label.text.casefold())
+        return at.restrict(Restriction(None, "none"))  # who never recorded anything, where others have that column
+
+    at.apply(
+        rf"{aux}{negation}(?:been |ever |yet |actually )*(?P<label>{L}) (?:anything|anyone|anybody)(?! <L)", at_all
+    )
     some = "(?:anything|anyone|anybody|any|at all|yet)"
     at.apply(rf"{aux}{negation}(?:been |ever |yet |actually )*(?P<label>{L}) {some}(?! <L)", by_verb)
     at.apply(rf"{aux}never (?:been |actually )?{verb}(?= $)", never)
+
+    def said(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        is_verb = label is not None and not is_type(label) and " " not in label.text and is_participle(label.text)
+        return "never" if is_verb else None  # never seen in a wood: the value says where
+
+    at.apply(
+        rf"never (?:been |ever |actually )*(?P<label>{L})(?= (?:by|in|at|on|from|with|to)(?: the| a| an)? {V})", said
+    )
     not_yet = r"(?:never|not yet|not|n t|t)(?: been| ever| yet)*"
     at.apply(rf"{aux}{not_yet} (?P<label>{L})(?: yet)?(?= $)", by_verb)
 
@@ -166,3 +249,11 @@ def absences(at: Rewriter) -> None:
 
     at.apply(rf"(?:(?:that|which|who) )?{do} (?:not|t)(?: ever| yet)? (?P<verb>{L}) (?:any|an|a) (?P<label>{L})", said)
     at.apply(rf"(?:{no}) (?P<label>{L})", use)
+
+    def related(match: re.Match[str]) -> str | None:
+        word = match["word"]
+        if word in FUNCTION_WORDS or not is_nominal(word):
+            return None
+        return at.restrict(Restriction(None, "none", adjective=Adjective(1, (word,))))  # stations with no owner
+
+    at.apply(r"(?:without(?: any| an?)?|(?:with|has|have|having|had) no) (?P<word>[a-z]+)(?= $)", related)

@@ -258,6 +258,12 @@ class AskedPlanner(ConditionPlanner):
         is_sum |= after in (["have", "been"], ["has", "been"]) or (
             after[:1] in (["were"], ["was"]) and any(map(is_participle, after[1:]))  # how many hours were worked
         )
+        owners = [kind for kind in self._conditioned() if kind != option.type]
+        is_sum |= (
+            bool(owners)
+            and option.type not in self._conditioned()
+            and not all(self._is_single(kind, option.type) for kind in owners)
+        )  # how many points did Ann score, in several games
         for word in DWELLING if target.label.text.casefold() in COUNTED else ():
             self._explain(word)
         return AskedTarget(target.label, "sum" if is_sum else "", target.of)

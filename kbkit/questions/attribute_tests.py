@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
+from kbkit.answers.answer_set import AnswerSet
 from kbkit.answers.attribute_values import ColumnValues
 from kbkit.answers.resolve_conditions import is_number
 from kbkit.answers.syntax import (
     Condition,
     Expression,
+    Filter,
+    Nodes,
     Test,
 )
 from kbkit.english.question_words import NO, YES
@@ -44,17 +47,31 @@ class AttributeTests(Meanings):
         """Return the condition that an attribute says yes, or no if it is negated."""
         assert restriction.label is not None
         option = self._attribute(restriction.label, near)
-        kind, wanted = self._type_of(option), not restriction.negated
+        # Never late: not on any occasion, rather than on time on one.
+        is_never = restriction.operand == "never" and restriction.negated and option.type != near[0]
+        kind, wanted = self._type_of(option), not restriction.negated or is_never
         if not kind.startswith("VARCHAR"):
             value = wanted if kind == "BOOLEAN" else int(wanted)
-            return ConditionPart(option.type, (Condition(option.attribute, "=", (value,)),))
+            return ConditionPart(option.type, (Condition(option.attribute, "=", (value,)),), None, is_never)
         node_type = self.elements.types[option.type]
         known = next(a for a in node_type.attributes if a.name == option.attribute)
         values = ColumnValues.of(self.elements.session.stores).distinct(node_type, known)
         meant = tuple(value for value in values if value.casefold() in (YES if wanted else NO))
         if not meant:
             raise NotReadError(f"'{restriction.label.text}'")
-        return ConditionPart(option.type, (Condition(option.attribute, "in" if len(meant) > 1 else "=", meant),))
+        test = Condition(option.attribute, "in" if len(meant) > 1 else "=", meant)
+        return ConditionPart(option.type, (test,), None, is_never)
+
+    def _missing(self, restriction: Restriction, near: list[int]) -> ConditionPart:
+        """Return the condition that an attribute has no value, or has one: *stations that have closed*."""
+        assert restriction.label is not None
+        option = self._attribute(restriction.label, near)
+        test = Condition(option.attribute, "missing", (), restriction.negated)
+        if restriction.negated:
+            every = Filter(Nodes(self.elements.types[option.type].name), (replace(test, negated=False),))
+            if not len(AnswerSet(self.elements.session, every)):
+                raise NotReadError(f"'{restriction.label.text}'")  # all have a date of birth
+        return ConditionPart(option.type, (test,))
 
     def _amount(self, restriction: Restriction, owner: int) -> LabelOption | None:
         """Return the only number of a type that stands for it: *savings over 100*, of accounts with one each."""

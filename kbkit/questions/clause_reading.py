@@ -38,6 +38,7 @@ from kbkit.questions.mentions import Mention
 from kbkit.questions.plans import Planner
 from kbkit.questions.question import Question
 from kbkit.questions.target_rules import read_clauses
+from kbkit.questions.type_nouns import TypeNouns
 from kbkit.questions.values import AttributeValues
 
 CONFIDENCE = {
@@ -97,11 +98,17 @@ class ClauseReader:
     def __init__(self, elements: Elements) -> None:
         self.elements = elements
         self._linker = Linker(elements, AttributeValues.of(elements.session.stores))
+        self._nouns = TypeNouns(elements)
 
     def read(self, question: Question, mentions: list[Mention]) -> ClauseReading:
         """Return the reading of a question; see :class:`ClauseReading`."""
-        links = self._linker.links(question, mentions)
+        links = self._nouns.linked(question, self._linker.links(question, mentions))
         clauses = read_clauses(question, links)
+        about = self._nouns.about(question, links)
+        events = (target.label is not None and is_participle(target.label.text) for target in clauses.targets)
+        if all(events) and (at := self._nouns.asked(question, links)) >= 0:
+            clauses.nouns.add(question.tokens[at].word)  # staff in Paris: a verb nowhere
+        clauses.unexplained = [word for word in clauses.unexplained if word not in about]
         words = [question.tokens[at].word for at in question.content(set())]
         planner = Planner(self.elements, links, clauses, words, [token.word for token in question.tokens])
         try:

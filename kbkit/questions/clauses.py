@@ -8,7 +8,7 @@ What no rule consumes is asked for, stands on the way between the two, or is not
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from kbkit.english.question_words import ADJECTIVES, SUPERLATIVES, Adjective
@@ -140,7 +140,7 @@ class Clauses:
 class Rewriter:
     """Rewrites the text of one question by the rules, and collects its clauses."""
 
-    def __init__(self, question: Question, links: Sequence[QuestionLink]) -> None:
+    def __init__(self, question: Question, links: list[QuestionLink]) -> None:
         self.links, self.clauses = links, Clauses()
         ends = [question.tokens[link.last - 1].end for link in links]
         self.commas = {number for number, end in enumerate(ends) if question.text[end:].lstrip()[:1] == ","}

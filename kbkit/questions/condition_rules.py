@@ -347,15 +347,16 @@ def values(at: Rewriter) -> None:
     after = rf"(?: (?P<after>{L}))?"
     either = "(?:either |both |the )*"
     at.apply(
-        rf"(?P<label>{L}) (?:either )?{BE}(?P<not>{_LACKS})?{BE}(?P<preposition>(?:in|at|from|by|on|as|for) (?:the )?)?"
+        rf"(?P<label>{L}) (?:either )?{BE}(?P<not>{_LACKS})?{BE}"
+        r"(?P<preposition>(?:in|at|from|by|on|as|for|about) (?:the )?)?"
         rf"{either}{_VALUES}{after}",
         labelled,
     )
-    by = r"(?: (?!<)\w+){0,2} (?:by|in|from|at|on|of|to|for)(?: the| a)?"
+    by = r"(?: (?!<)\w+){0,2} (?:by|in|from|at|on|of|to|for|about)(?: the| an?)?"
     at.apply(
         rf"(?:not|isn t|aren t|wasn t|weren t|never){by} {_VALUES}", lambda match: restricted(None, match, negated=True)
     )
-    at.apply(rf"(?P<not>{_LACKS})?{BE}(?:the )?{_VALUES}{after}", named)
+    at.apply(rf"(?P<not>{_LACKS})?{BE}(?:about )?(?:the )?{_VALUES}{after}", named)
 
 
 def equal_numbers(at: Rewriter) -> None:
@@ -368,6 +369,10 @@ def equal_numbers(at: Rewriter) -> None:
 
     def labelled(match: re.Match[str]) -> str | None:
         label, numbered = at.link(match["label"]), re.search(rf"{N} $", match.string[: match.start()])
+        years = all(re.fullmatch(r"1\d{3}|20\d{2}", value.number) for value in at.linked(match["value"]))
+        best = label.attributes()[0] if label is not None and label.attributes() else None
+        if years and " in " in match[0] and best is not None and best.is_number and not best.is_year:
+            return None  # tickets sold in 2018
         is_other = bool(numbered and re.search(" (?:in|on) ", match[0]))  # 8 cylinders in 1974
         return None if is_type(label) or is_other else restricted(label, match)
 

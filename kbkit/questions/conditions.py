@@ -34,6 +34,8 @@ _SAID = 0.6
 """Least similarity of a word before a value and the attribute that it says: *born* in France."""
 _SIMILAR = 0.7
 """Least score of a label that a superlative with nouns of its own compares."""
+_RELATION = 0.75
+"""Least similarity of a noun and a relation that it means."""
 _CLEARLY = 0.2
 """How much better a word must say one of two attributes that have a value."""
 
@@ -123,7 +125,7 @@ class ConditionPlanner(MeasureTests):
         without = [r for r in self.clauses.restrictions if r.op == "none"]
         inside: dict[int, list[Restriction]] = {}
         for restriction in without:
-            kinds = self._types_in([restriction.label]) if restriction.label else [self._only_neighbour(owner)]
+            kinds = self._types_in([restriction.label]) if restriction.label else [self._neighbour(restriction, owner)]
             inside[kinds[0]] = []
         plain: list[Restriction] = []
         for restriction in self._apart(owner):
@@ -144,6 +146,18 @@ class ConditionPlanner(MeasureTests):
             if kind not in reached and kind not in (owner, self.focus) and not self._is_between(kind, owner):
                 tree = both(tree, self._followed(Nodes(self.elements.types[kind].name), self._path(kind, owner)))
         return tree
+
+    def _neighbour(self, restriction: Restriction, owner: int) -> int:
+        """Return the type of what nothing is joined to: of *no owner*, what a relation called so leads to."""
+        if restriction.adjective is None:
+            return self._only_neighbour(owner)
+        [word] = restriction.adjective.nouns
+        similar = self.elements.labels.similarity(word)
+        hops = [self.elements.all[hop] for hop in self.elements.from_type(owner).tolist()]
+        kinds: set[int] = {hop.target for hop in hops if similar[hop.label] >= _RELATION and hop.target != owner}
+        if len(kinds) != 1:
+            raise NotReadError(f"'{word}'")
+        return next(iter(kinds))
 
     def _only_neighbour(self, owner: int) -> int:
         """Return the type that a verb alone must mean: the only one whose nodes refer to those of a type."""
@@ -242,14 +256,39 @@ class ConditionPlanner(MeasureTests):
                 tree = both(tree, self._reached(found(inner), others[inner][0].owner, kind))
             return tree
 
-        for number, group in others.items():
-            if number not in inside:
-                tree = both(tree, self._reached(found(number), group[0].owner, owner))
+        outside = {number: group[0].owner for number, group in others.items() if number not in inside}
+        for kind, numbers in self._rows(owner, outside).items():
+            row: Expression = Nodes(self.elements.types[kind].name)
+            for number in numbers:
+                row = both(row, self._followed(found(number), self._path(outside.pop(number), kind)))
+            tree = both(tree, self._followed(row, self._path(kind, owner)))
+        for number, kind in outside.items():
+            tree = both(tree, self._reached(found(number), kind, owner))
         for part in parts:
             if part.negated:
                 inner = self._joined(part.owner, [ConditionPart(part.owner, part.tests, part.tree)])
                 tree = Combine("-", (tree, self._followed(inner, self._path(part.owner, owner))))
         return tree
+
+    def _rows(self, owner: int, kinds: dict[int, int]) -> dict[int, list[int]]:
+        """Return the types whose nodes must meet several conditions each: *birds that Ann saw at the lake*.
+
+        That is a type that the ways from all of them to the owner lead through, with one node of each at most.
+        """
+        ways = {number: self._paths(kind, owner)[:1] for number, kind in kinds.items()}
+        through: dict[tuple[int, ...], list[int]] = {}
+        for number, paths in ways.items():
+            for path in paths:
+                for at in range(1, len(path)):
+                    through.setdefault(tuple(path[at:]), []).append(number)
+        found: dict[int, list[int]] = {}
+        for rest, numbers in sorted(through.items(), key=lambda pair: -len(pair[0])):
+            kind = int(self.elements.source[rest[0]])
+            free = [number for number in numbers if all(number not in others for others in found.values())]
+            is_apart = len({kinds[number] for number in free}) == len(free) > 1
+            if is_apart and kind not in found and all(self._is_single(kind, kinds[number]) for number in free):
+                found[kind] = free
+        return found
 
     def _nested(self, owner: int, kinds: dict[int, int]) -> dict[int, int]:
         """Return which conditions are on the nodes that meet another: the peace prize, of prizes in 2014.
@@ -279,8 +318,7 @@ class ConditionPlanner(MeasureTests):
         if restriction.op == "holds":
             return self._holding(restriction, near)
         if restriction.op == "missing" and restriction.label is not None:
-            option = self._attribute(restriction.label, near)
-            return ConditionPart(option.type, (Condition(option.attribute, "missing", ()),))
+            return self._missing(restriction, near)
         amount = self._amount(restriction, owner)
         if amount is not None and restriction.operand == "node":
             return self._than_node(restriction, amount.type, amount.attribute)
@@ -332,6 +370,7 @@ class ConditionPlanner(MeasureTests):
     def _valued(self, restriction: Restriction, near: list[int]) -> ConditionPart:
         """Return a condition on values or named nodes: of the labelled attribute or type, or else of the nearest."""
         label, first = restriction.label, restriction.values[0]
+        self._guessed(*(value.text for value in restriction.values if value.is_partial))
         if restriction.op == "contains" and label is not None:
             option = self._attribute(label, near)
             return ConditionPart(option.type, (Condition(option.attribute, "contains", (first.text.strip("'\""),)),))
@@ -361,6 +400,11 @@ class ConditionPlanner(MeasureTests):
             if not options:
                 raise NotReadError(f"how nodes are related to '{first.text}'")
         kind, attribute = self._nearest(first, options, is_labelled=label is not None)
+        if attribute and restriction.negated and kind != near[0] and not self._is_single(near[0], kind):
+            test = self._equal(replace(restriction, negated=False), kind, attribute)
+            return ConditionPart(
+                kind, (test,), None, negated=True
+            )  # never seen in a wood: not only seen elsewhere, too
         if attribute:
             return ConditionPart(kind, (self._equal(restriction, kind, attribute),))
         trees = [self._nodes(value, kind) for value in restriction.values]

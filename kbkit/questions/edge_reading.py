@@ -13,6 +13,7 @@ from kbkit.answers.syntax import (
     Edge,
     Expression,
     Filter,
+    Group,
     Nodes,
     Path,
     PathFunction,
@@ -72,6 +73,8 @@ class EdgeReading(ClauseReading):
 
 def with_edges(elements: Elements, tree: Expression, said: EdgeWords) -> Expression | None:
     """Return an expression with the condition or superlative of edges; None if it fits nowhere or in several places."""
+    if said.is_sum:
+        return _summed(elements, tree, said)
     if isinstance(tree, Aggregate):
         if said.condition is None and tree.op != "values":
             return None  # the number of the players with the most prize money
@@ -79,9 +82,12 @@ def with_edges(elements: Elements, tree: Expression, said: EdgeWords) -> Express
         return None if source is None else replace(tree, source=source)
     if any(isinstance(part, PathFunction) for part in subtrees(tree)):
         return None  # more than 2 employees who worked over 15 hours: of which edges is the number?
-    if said.condition is None:
-        return _best(elements, tree, said)
-    edge = Edge(said.relation.name, conditions=(said.condition,))
+    return _best(elements, tree, said) if said.condition is None else _tested(elements, tree, said, said.condition)
+
+
+def _tested(elements: Elements, tree: Expression, said: EdgeWords, condition: Condition) -> Expression | None:
+    """Return an expression with a condition on the edges of the one step that it is about."""
+    edge = Edge(said.relation.name, conditions=(condition,))
     places = _Places(elements, edge)
     changed = places.of(tree)
     if places.count or places.is_other:
@@ -186,6 +192,27 @@ def _best(elements: Elements, tree: Expression, said: EdgeWords) -> Expression |
     op, number = ("max", None) if said.number == 1 else ("top", said.number)
     op = op if said.sign > 0 else {"max": "min", "top": "bottom"}[op]
     return Filter(tree, (Superlative(op, measure, number=number),))
+
+
+def _summed(elements: Elements, tree: Expression, said: EdgeWords) -> Expression | None:
+    """Return what the edges of nodes add up to, of all of them or by an attribute: *total fines by district*."""
+    groups: tuple[Group, ...] = ()
+    if isinstance(tree, Aggregate):
+        is_plain = tree.op == "values" and not tree.groups and not tree.order and len(tree.columns) == 1
+        column = tree.columns[0].measure if is_plain else None
+        if not said.is_grouped or not isinstance(column, str):
+            return None
+        tree, groups = tree.source, (Group(column),)
+    elif said.is_grouped:
+        groups = (Group("name"),)
+    kind = elements.session.resolved(tree).type
+    path = None if kind is None else _path_to(elements, kind, said)
+    if path is None:
+        return None
+    measure = PathFunction(path, ("->",) * len(path), op="sum", attribute=said.attribute.name)
+    if groups:  # of what has such edges
+        tree = Filter(tree, (Comparison(PathFunction(path, ("->",) * len(path)), ">", 0),))
+    return Aggregate("sum", tree, (ValueColumn(measure),), groups)
 
 
 def _path_back(places: _Places, tree: Expression) -> tuple[Expression | Step, ...] | None:

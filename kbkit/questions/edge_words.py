@@ -39,7 +39,7 @@ _NUMBER = r"(?P<number>\d+(?:,\d{3})*(?:\.\d+)?)(?P<or>\s+or\s+(?:more|less|abov
 _BE = r"(?:(?:is|was|are|were|of|being|equals?)\s+)*"
 _GETS = (
     r"(?:\b(?:with|that|who|which|has|have|had|having|won|wins?|earned|earns?|got|gets?|received|makes?|made|worked|"
-    r"works?)\s+)*"
+    r"works?|paid|pays?|owes?|owed|spent|incurred|collected|(?:run|ran|racked|built|piled) up)\s+)*"
 )
 _BEST = "most|least|fewest|highest|largest|greatest|biggest|lowest|smallest"
 _LAST_VERB = re.compile(
@@ -49,6 +49,7 @@ _PLACES = ("rank", "place", "position", "placing", "standing")
 _FINISHED = r"(?:came|finished|placed|ranked|ended up)(?:\s+in)?"
 _ORDINALS = {"first": 1, **ORDINALS}
 _ALL = r"(?P<all>\s+(?:in total|overall|altogether|in all|combined))?"
+_ASKS = r"(?:(?:what|is|are|was|were|s|the|show|give|me|list|find|calculate)[\s']+)*"
 _SUMMED = ("most", "least", "fewest")
 
 
@@ -68,6 +69,9 @@ class EdgeWords:
     total: str = ""
     sign: int = 1
     number: int = 1
+    is_sum: bool = False
+    """Whether the sum over the edges of all nodes of ``rest`` is asked for, or with ``is_grouped``, of each of them."""
+    is_grouped: bool = False
 
 
 class EdgeAttributes:
@@ -152,13 +156,20 @@ def _numbers(text: str, relation: Relation, attribute: Attribute, label: str) ->
             yield EdgeWords(_without(text, match), match[0], relation, attribute, condition)
     money = r"(?:\s+(?:money|amounts?))?(?:\s+\w+ed)?"
     total = r"(?:(?P<total>total|overall|combined|average|mean)\s+)?"
-    best = rf"{_GETS}(?:the\s+)?\b(?P<best>{_BEST})\s+{total}{label}{money}{_ALL}"
+    amount = r"(?:(?:money\s+)?(?:in|on)\s+)?"
+    best = rf"{_GETS}(?:the\s+)?\b(?P<best>{_BEST})\s+{amount}{total}{label}{money}{_ALL}"
     for match in re.finditer(best, text, re.I):
         sign = SUPERLATIVES[match["best"].casefold()].sign
         total = "sum" if match["all"] or match["best"].casefold() in _SUMMED else "max" if sign > 0 else "min"
         if match["total"]:
             total = TOTALS.get(match["total"].casefold(), "sum")
         yield EdgeWords(_without(text, match), match[0].strip(), relation, attribute, None, total, sign)
+    group = r"(?P<by>by|per|(?:for|in|of|from|at|to)\s+(?:each|every))(?:\s+(?:each|every|the|different))*"
+    amounts = rf"(?:{_ASKS})?(?:total|sum|combined|overall)(?:\s+(?:of|the|all|amount|sum))*\s+{label}"
+    items = r"(?:(?:of|for)\s+(?:the\s+|all\s+)*\w+\s+)?"
+    for match in re.finditer(rf"^{amounts}\s+(?:{items}{group}|(?:of|for|from|at|by))\s+(?P<nodes>.+)", text, re.I):
+        rest = f"each {match['nodes']}" if match["by"] else match["nodes"]
+        yield EdgeWords(rest, match[0], relation, attribute, None, "sum", is_sum=True, is_grouped=bool(match["by"]))
     by = rf"\s+by\s+(?:total\s+)?{label}(?:\s+(?:\w+ed|sold|won))?(?=\W*$)"
     ranked = rf"\b(?P<word>top|bottom)\s+(?P<number>\d{{1,9}})\s+(?P<nodes>[^,]+?){by}"
     for match in re.finditer(ranked, text, re.I):

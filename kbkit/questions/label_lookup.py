@@ -8,10 +8,12 @@ from dataclasses import dataclass, field, replace
 
 from kbkit.answers.attribute_values import ColumnValues
 from kbkit.answers.resolve_conditions import is_number
+from kbkit.english.abbreviations import shortened
 from kbkit.english.question_words import CLASSES, CONCEPTS, FUNCTION_WORDS, NO, YES
 from kbkit.english.thesaurus import related_words
-from kbkit.english.words import singular
+from kbkit.english.words import lemmas_of, singular
 from kbkit.questions.elements import HOP, VALUE, Element, Elements, numeric
+from kbkit.questions.expressions import is_date
 from kbkit.questions.lexicon import cosine, label_words, related, stem
 from kbkit.questions.link_words import DERIVED_LABEL, is_participle, overlap
 from kbkit.questions.units import UNITS, unit_of
@@ -26,6 +28,10 @@ _LEAST_START = 4
 _KEYS = frozenset(["id", "ids", "key", "keys", "code", "codes", "identifier", "identifiers"])
 _KEY_WORDS = frozenset(["number", "numbers", "no", "nr"])
 """Further words for keys after the name of a type."""
+_NO_INITIALS = frozenset(("id", "no", "nr", "nm", "dt", "cd"))
+"""Short labels that are no initials of two words."""
+_NUMBER = 0.6
+"""Score of the key of nodes for their number."""
 _KEY_ENDING = re.compile("_?(?:id|key|code|no|nr|number)$")
 _LEAST = 0.7
 """Least similarity of a word and a label of which it is neither a word nor a derived word."""
@@ -44,6 +50,12 @@ _SAME_KIND, _AKIN = 1, 0.6
 """Greatest rank of a noun that is more general than two others, and how similar these must be at least."""
 _SYNONYM = 0.85
 """Score of a synonym of a label, relative to the label itself."""
+STANDING = 0.5
+"""Score of a type that a noun stands for though it is called otherwise."""
+_SHORT = 0.9
+"""Score of a label with an abbreviation of a word, relative to the label with the word itself."""
+_INITIAL = 0.8
+"""Score of a label of two letters that the only word it can be short for begins with."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +70,9 @@ class LabelOption:
     score: float = 1.0
     is_number: bool = False
     is_boolean: bool = False
+    is_date: bool = False
+    is_year: bool = False
+    """Whether it is a date, or a number that is a year to judge by the name and the values."""
 
 
 @dataclass
@@ -70,6 +85,12 @@ class LabelLookup:
     _labels: list[tuple[tuple[str, ...], LabelOption]] = field(default_factory=list)
     _with_stem: dict[str, list[int]] = field(default_factory=dict)
     _derived_from: dict[str, list[int]] = field(default_factory=dict)
+    _written: dict[str, str] = field(default_factory=dict)
+    """The words of labels, with their stems."""
+    _of_flags: set[str] = field(default_factory=set)
+    """The first words of columns that say yes or no, and are called so."""
+    _abbreviated: dict[str, str] = field(default_factory=dict)
+    """The stems of the words of labels that words of questions are abbreviated to."""
     _heads: dict[str, set[str]] = field(default_factory=dict)
     """The last words of labels, with the nouns that are more general."""
     _with_head: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
@@ -86,7 +107,10 @@ class LabelLookup:
                     self._add(label_words(text), LabelOption(number, attribute_name))
             for attribute in node_type.attributes:
                 is_boolean = self._is_boolean(number, node_type, attribute)
-                option = LabelOption(number, attribute.name, 1.0, numeric(attribute.type), is_boolean)
+                is_day = attribute.type.startswith(("DATE", "TIMESTAMP"))
+                is_number_here, is_year = numeric(attribute.type), self.elements.is_yearly(number, attribute.name)
+                is_year |= is_date(attribute.name)
+                option = LabelOption(number, attribute.name, 1.0, is_number_here, is_boolean, is_day, is_year)
                 unit = unit_of(label_words(attribute.name))
                 if unit and is_number(attribute.type):
                     self.measured.add(UNITS[unit].measures)
@@ -100,7 +124,7 @@ class LabelLookup:
     def labelled(self, words: Sequence[str]) -> tuple[LabelOption, ...]:
         """Return the labels with these words: with all of them and no others, else with these and others."""
         content = [word for word in words if word not in FUNCTION_WORDS or word in _NAMES]
-        stems = tuple(map(stem, content))
+        stems, share = self._stems(content)
         options: list[LabelOption] = []
         for label, option in (self._labels[at] for at in self._near(stems)):
             inside = {*words} - {*content} - _INSIDE
@@ -115,16 +139,17 @@ class LabelLookup:
             if option.attribute == "key" and score < _WHOLE and not _KEYS.isdisjoint(label):
                 score = 0.0  # counties: not the county_id
             if score:
-                options.append(replace(option, score=score))
+                options.append(replace(option, score=share * score))
         if words[-1] in _NAMES | _KEYS and (len(words) == 1 or words[:-1] == ["full"]):
             attribute = "name" if words[-1] in _NAMES else "key"
-            known = {option.type for option in options if option.score == 1 and option.attribute}
+            known = {option.type for option in options if option.score >= _SHORT and option.attribute}
             options += [LabelOption(n, attribute, 0.95) for n in range(len(self.elements.types)) if n not in known]
         if len(words) == 2 and words[1] in _KEYS | _KEY_WORDS and not any(o.score >= _WHOLE for o in options):
             named = self._labels_of_types(stems[:1])
             options = [LabelOption(kind, "key", _WHOLE) for kind in named] or options  # order number
-        if not options and len(words) == 1:
-            options = self._short(words[0])
+        if len(words) == 1 and words[0] in _KEY_WORDS and options:
+            options += [LabelOption(n, "key", _NUMBER) for n in range(len(self.elements.types))]
+        options = options or self._short(words)
         if len(words) > 2 and words[0] in CLASSES and words[1] == "of":
             options = self._classes_of(words[2:]) or options
         heads = {option.type: option for option in options if not option.attribute}
@@ -141,6 +166,16 @@ class LabelLookup:
         # A type also by its last word, beside an attribute of that name: the makers, of car_maker.
         kept = [o for o in options if o.score >= best - (0.15 if o.attribute else 0.3)]
         return tuple(sorted(kept, key=lambda option: -option.score))
+
+    def initials(self, words: Sequence[str]) -> tuple[LabelOption, ...]:
+        """Return the label that the initials of words are: MPG, of *miles per gallon*; AE, of *adverse events*."""
+        short = "".join(word[0] for word in words)
+        if len(words) < 2 or stem(short) not in self._with_stem:
+            return ()
+        if len(words) == 2 and (short in _NO_INITIALS or lemmas_of(short)):
+            return ()
+        is_pair = len(words) == 2
+        return tuple(o for o in self.labelled([short]) if o.score == 1 and (is_pair or o.attribute))
 
     def similar(self, word: str) -> tuple[LabelOption, ...]:
         """Return the types and attributes whose labels are most similar to a word: those that it is a synonym of."""
@@ -186,6 +221,9 @@ class LabelLookup:
     def _add(self, words: Sequence[str], option: LabelOption) -> None:
         content = [word for word in words if word not in FUNCTION_WORDS or word in _NAMES] or list(words)
         stems = tuple(map(stem, content))
+        self._written.update(zip(content, stems, strict=True))
+        if option.is_boolean and words[-1] == "yn":
+            self._of_flags.add(words[0])
         for one in dict.fromkeys(stems):
             self._with_stem.setdefault(one, []).append(len(self._labels))
         if option.attribute not in ("name", "key"):
@@ -247,6 +285,25 @@ class LabelLookup:
             near.update(self._derived_from[stems[0]])
         return sorted(near)
 
+    def _stems(self, words: Sequence[str]) -> tuple[tuple[str, ...], float]:
+        """Return the stems of words as labels have them, and the share of the score that abbreviations leave."""
+        stems = tuple(map(stem, words))
+        found = [
+            one if one in self._with_stem else self._short_stem(word) or one
+            for word, one in zip(words, stems, strict=True)
+        ]
+        return tuple(found), 1.0 if tuple(found) == stems else _SHORT
+
+    def _short_stem(self, word: str) -> str:
+        """Return the stem of the only word of labels that a word is abbreviated to: *trial*, of ``trl_no``."""
+        if word not in self._abbreviated:
+            found = self._written.get(shortened(word, self._written), "")
+            if not found:  # discontinued, of disc_yn
+                begun = [short for short in self._of_flags if len(short) >= _LEAST_START and word.startswith(short)]
+                found = stem(begun[0]) if len(begun) == 1 and len(word) > len(begun[0]) + 2 else ""
+            self._abbreviated[word] = found
+        return self._abbreviated[word]
+
     def _is_number(self, element: Element) -> bool:
         attributes = self.elements.types[element.source].attributes
         return any(a.name == element.name and numeric(a.type) for a in attributes)
@@ -270,13 +327,26 @@ class LabelLookup:
         least = min((size for _, size in found), default=0)
         return [replace(option, score=_WHOLE) for option, size in found if size == least]
 
-    def _short(self, word: str) -> list[LabelOption]:
+    def _short(self, words: Sequence[str]) -> list[LabelOption]:
         """Return the type that *people* must mean, or that a word begins: *repos*, of repositories."""
+        if len(words) != 1:
+            return []
+        [word] = words
         if word in _PEOPLE:
             return [LabelOption(kind, "", _ONLY) for kind in self.elements.people] * (len(self.elements.people) == 1)
         start = word.removesuffix("s")
         if len(start) < _LEAST_START:
-            return []
+            return self._initial(word)
         names = [label_words(node_type.name) for node_type in self.elements.types]
         begun = [kind for kind, name in enumerate(names) if len(name) == 1 and name[0].startswith(start)]
-        return [LabelOption(begun[0], "", _ONLY)] if len(begun) == 1 else []
+        return [LabelOption(begun[0], "", _ONLY)] if len(begun) == 1 else self._initial(word)
+
+    def _initial(self, word: str) -> list[LabelOption]:
+        """Return the only text attribute of two letters that a word begins with: *phase*, of ``ph``."""
+        shorts = {word[0] + letter for letter in word[1:] if letter not in "aeiouy"} & self._with_stem.keys()
+        if len(word) < _LEAST_START or len(shorts) != 1 or is_participle(word):
+            return []
+        labels = (self._labels[at] for at in self._with_stem[shorts.pop()])
+        found = [option for label, option in labels if len(label) == 1]
+        is_one = len(found) == 1 and found[0].attribute and not found[0].is_number
+        return [replace(found[0], score=_INITIAL)] if is_one else []

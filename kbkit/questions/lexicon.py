@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from kbkit.english.abbreviations import expanded
+from kbkit.english.abbreviations import expanded, shortened
 from kbkit.english.question_words import CONCEPTS, FUNCTION_WORDS, LIGHT_VERBS
 from kbkit.english.words import lemmas_of
 from kbkit.stores import embedders
@@ -60,12 +60,15 @@ _SEGMENT = re.compile(r"[/.:#]")
 _CACHE = 50_000
 """Maximum number of words whose similarities are kept."""
 
+_PART = 0.06
+"""How much less similar a word of a label is for each other word that it has."""
 _MAX_EMBEDDED = 2_000
 """Maximum number of words whose vectors are kept."""
 
 LITERAL = 0.85
 """Least similarity of a word and a label that share a stem."""
-
+_ABBREVIATED = LITERAL
+"""Similarity of a word and a label with an abbreviation of it."""
 FAINT = 0.6
 """Least similarity of a word that says which of several relations is meant."""
 WEAK, STRONG = 0.2, 0.75
@@ -136,7 +139,7 @@ class KindLabels:
                 forms = (form for word in content for form in _numbers(word))
                 for text in dict.fromkeys((" ".join(parts), " ".join(content), *forms)):
                     texts.setdefault(text, []).append(number)
-                weight = 1 - 0.06 * (len(content) - 1)  # a word of a long label expresses a part of it
+                weight = 1 - _PART * (len(content) - 1)  # a word of a long label expresses a part of it
                 for word in content:
                     for text in (stem(word), *_verbs(word)):
                         self._stems.setdefault(text, []).append((number, weight))
@@ -174,6 +177,9 @@ class KindLabels:
                 if strength:
                     for number, weight in labels:
                         result[number] = max(result[number], strength * weight)
+        if result.max() < _ABBREVIATED and (short := shortened(word, self._all_words)):
+            for number, weight in self._stems.get(stem(short), ()):
+                result[number] = max(result[number], _ABBREVIATED * weight)
         halves = [(word[:at], word[at:]) for at in range(3, len(word) - 2)]
         halves = [(one, other) for one, other in halves if one in self._all_words and other in self._all_words]
         for number, parts in enumerate(self.words if halves else ()):  # birthplace: place of birth

@@ -20,14 +20,14 @@ from kbkit.english.question_words import (
 )
 from kbkit.english.stems import PEOPLES
 from kbkit.english.thesaurus import related_words
-from kbkit.english.words import YEARS, may_be_verb
+from kbkit.english.words import YEARS, lemmas_of, may_be_verb, singular
 from kbkit.questions.elements import Elements
 from kbkit.questions.label_lookup import LabelLookup, LabelOption
 from kbkit.questions.lexicon import label_words, stem
 from kbkit.questions.link_words import bases, denied_root, is_misspelled, is_participle, link_number
 from kbkit.questions.mentions import Mention
 from kbkit.questions.question import Question
-from kbkit.questions.units import UNITS, MeasuringUnit
+from kbkit.questions.units import UNITS, MeasuringUnit, unit_of
 from kbkit.questions.values import AttributeValue, AttributeValues
 from kbkit.stores.folding import words as folded_words
 
@@ -47,6 +47,8 @@ _OF_PEOPLES = ("an", "ese", "ish")
 """Endings of the words for peoples that are also read in lower case."""
 _HEADS = frozenset("address addresses number numbers code codes date dates value values".split())  # noqa: SIM905
 """Nouns that end names of attributes, and say little: email address."""
+_BEFORE_VALUES = frozenset("a an any the with for about of in by on from to as has have had no without".split())  # noqa: SIM905
+"""Words before some of the words of a value."""
 _MAX_HOLDING = 20
 """Limit on the nodes that a part of a name may mean."""
 _MAX_SHORT = 3
@@ -69,6 +71,8 @@ class QuestionLink:
     unit: str = ""
     """The unit of the number, as the question has it."""
     is_quoted: bool = False
+    is_partial: bool = False
+    """Whether the words are a part of the value only."""
     node_types: frozenset[int] = frozenset()
     """The types of the nodes."""
 
@@ -110,7 +114,8 @@ class Linker:
         self._labels = LabelLookup(self.elements)
         schema = self.elements.session.schema
         words = (label_words(attribute.name) for relation in schema.relations for attribute in relation.attributes)
-        self._of_edges = {stem(label[0]) for label in words if len(label) == 1}
+        plain = (label[:-1] if len(label) > 1 and unit_of(label) else label for label in words)
+        self._of_edges = {stem(label[0]) for label in plain if len(label) == 1}
         """The stems of attributes of edges, which no expression has."""
 
     def links(self, question: Question, mentions: Sequence[Mention]) -> list[QuestionLink]:
@@ -142,10 +147,9 @@ class Linker:
         for mention in filter(is_misspelled, mentions):
             if not any(taken[mention.first : mention.last]):
                 take(QuestionLink(mention.first, mention.last, mention.text, nodes=mention.nodes))
-        for link in self._by_part(question, taken):
-            take(link)
-        for link in self._by_similarity(question, taken, found):
-            take(link)
+        for further in (self._by_part, self._by_similarity, self._by_words):
+            for link in further(question, taken, found):
+                take(link)
         of = self.elements.type_number
         typed = [replace(one, node_types=frozenset(map(of, one.nodes))) if one.nodes else one for one in found]
         return self._keyed(_compounds(question, sorted(typed, key=lambda link: link.first)))
@@ -171,6 +175,9 @@ class Linker:
             is_verb = is_verb or (follows and may_be_verb(token.word))
             is_operator = at in question.operators or token.word in COMPARATIVES or token.word in SUPERLATIVES
             is_operator |= stem(token.word) in self._of_edges  # quantity, which is no unit_price
+            is_operator |= token.word == "about" and at + 1 < len(
+                tokens
+            )  # complaints about noise, but: what is it about
             is_operator |= token.word in _DETERMINERS or bool(related_words(token.word).places)  # German: no attribute
             if not taken[at] and not is_verb and token.word not in FUNCTION_WORDS and not is_operator:
                 options = self._labels.similar(token.word)
@@ -199,7 +206,7 @@ class Linker:
             result.append(link)
         return result
 
-    def _by_part(self, question: Question, taken: list[bool]) -> Iterator[QuestionLink]:
+    def _by_part(self, question: Question, taken: list[bool], _: list[QuestionLink]) -> Iterator[QuestionLink]:
         """Yield links for parts of one name each, written with capitals: *Einstein*, or *Nile*, of the Nile river."""
         tokens, first = question.tokens, 1
         while first < len(tokens) and not question.text.isupper():
@@ -215,6 +222,26 @@ class Linker:
                 if len(whole) + len(values) == 1:
                     yield QuestionLink(first, last, text, (), tuple(values), tuple(whole))
             first = max(last, first + 1)
+
+    def _by_words(self, question: Question, taken: list[bool], _: list[QuestionLink]) -> Iterator[QuestionLink]:
+        """Yield links for words that are left and that only one value has among others: *fuel*, of ``fuel pump``."""
+        tokens, first = question.tokens, 1
+        while first < len(tokens):
+            last = first
+            while last < len(tokens) and not taken[last] and self._is_noun(question, last):
+                last += 1
+            words = [token.word for token in tokens[first:last]]
+            is_said = tokens[first - 1].word in _BEFORE_VALUES
+            if words and is_said and (value := self.values.holding(words)) is not None:
+                text = question.text[tokens[first].start : tokens[last - 1].end]
+                yield QuestionLink(first, last, text, (), (value,), is_partial=True)
+            first = max(last, first + 1)
+
+    def _is_noun(self, question: Question, at: int) -> bool:
+        word = question.tokens[at].word
+        if at in question.operators or word in FUNCTION_WORDS or len(word) <= _MAX_SHORT:
+            return False
+        return bool({"NOUN", "ADJ"} & {*lemmas_of(word), *lemmas_of(singular(word))})
 
     def _is_part(self, words: list[str], node: int) -> bool:
         """Return whether a node has these words in its name, and is a person or else of the type that the rest says."""
@@ -252,15 +279,13 @@ class Linker:
             is_name = bool(nodes) and text != text.lower() and not is_operator
             return QuestionLink(span[0], span[-1] + 1, text, nodes=nodes) if is_name else None
         labels = self._labels.labelled(words)
-        if not labels and 2 < len(words) <= MAX_LABEL:
-            labels = self._labels.labelled(["".join(word[0] for word in words)])  # miles per gallon: MPG
-            labels = tuple(option for option in labels if option.score == 1 and option.attribute)
-        if len(words) == 1 and (not labels or labels[0].score < 1) and (root := denied_root(words[0])):
-            denied = self._labels.labelled([root])  # unpaid, inactive, where a column says paid, active
-            labels = denied if denied and denied[0].is_boolean else labels
+        if not labels and len(words) <= MAX_LABEL and not {*words} & _DETERMINERS:
+            labels = self._labels.initials(words)
+        if len(words) == 1 and (not labels or labels[0].score < 1):
+            labels = self._of_word(words[0], labels)
         is_signed = not text.replace(" ", "").isalnum()
         values = tuple(self.values.named(folded_words(text).split() if is_signed else words))
-        if len(text) <= _MAX_SHORT:  # `um` is not the symbol UM
+        if len(text) < _MAX_SHORT or (len(text) == _MAX_SHORT and not lemmas_of(text.casefold())):
             values = tuple(value for value in values if value.value == text)
         is_name = bool(nodes or values) and text != text.lower() and not question.text.isupper() and span[0] > 0
         if labels and self._is_state(words, labels[0], values):
@@ -274,6 +299,13 @@ class Linker:
         if values or nodes:
             return QuestionLink(span[0], span[-1] + 1, text, (), values, nodes)
         return None
+
+    def _of_word(self, word: str, labels: tuple[LabelOption, ...]) -> tuple[LabelOption, ...]:
+        """Return the labels of a word of which none is all: also of what it denies, and none if edges have it."""
+        if labels and labels[0].score < _WHOLE and stem(word) in self._of_edges:
+            return ()  # fines, of citations that have a fine: not the base_fine of their codes
+        denied = self._labels.labelled([root]) if (root := denied_root(word)) else ()
+        return denied if denied and denied[0].is_boolean else labels  # unpaid, inactive, of paid, active
 
     def _signed(self, question: Question, span: range) -> QuestionLink | None:
         """Return the link of a value that ends with a sign, if the span and the sign after it are one: AB+, C++."""

@@ -19,7 +19,7 @@ from kbkit.english.question_words import LIGHT_VERBS, Adjective
 from kbkit.questions.clauses import Clauses, is_type
 from kbkit.questions.elements import MAX_HOPS, MOST, Elements, numeric
 from kbkit.questions.expressions import is_date, step
-from kbkit.questions.label_lookup import LabelOption
+from kbkit.questions.label_lookup import STANDING, LabelOption
 from kbkit.questions.lexicon import FAINT, label_words
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.links import QuestionLink
@@ -84,6 +84,8 @@ class Meanings:
         self._words = list(words)
         self.focus = -1
         self._taken: set[tuple[int, int]] = set()
+        self._guesses: set[str] = set()
+        """Nouns that stand for a type, and words that only a part of a value has."""
         self._saying: set[str] = set()
         """Words that say which attribute has a value."""
 
@@ -102,6 +104,11 @@ class Meanings:
         similar = self.elements.labels.similarity
         return max(((float(similar(word)[labels[0]]), word) for word in words if labels), default=(0.0, ""))
 
+    def _guessed(self, *texts: str) -> None:
+        """Note that words of the question are likely, but not surely, what they were taken for."""
+        self.doubts.choices += len({*texts} - self._guesses)
+        self._guesses |= {*texts}
+
     def _explain(self, word: str) -> None:
         """Note that a word is explained by the choice of an attribute."""
         if word in self.clauses.unexplained:
@@ -113,6 +120,8 @@ class Meanings:
             options = link.types()
             if options:
                 self.doubts.label = min(self.doubts.label, options[0].score)
+                if options[0].score == STANDING:
+                    self._guessed(link.text)
                 if len(options) > 1 and options[1].score == options[0].score:
                     options = sorted(options, key=lambda option: -self.elements.types[option.type].count)
                     self.doubts.choices += 1

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from kbkit.english.words import is_plural, lemmas_of
-from kbkit.questions.clauses import L, Rewriter, is_type
+from kbkit.questions.clauses import SUPERLATIVE, L, Rewriter, is_type
+from kbkit.questions.link_words import is_participle
 
 _DATA = (
     "database|data|dataset|data set|system|systems|records?|files?|lists?|catalogue|catalog|tables?|registry|register|"
@@ -44,6 +45,27 @@ def asides(at: Rewriter) -> None:
 
     we = r"(?P<we>(?:do|did|have|can|could) (?:we|you|i)(?: (?:actually|currently|ever|still))?)"
     at.apply(rf"{we} (?P<verb>[a-z]+)(?= (?:$|in total $|altogether $))", said)
+
+    def dated(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        is_one = label is not None and bool(label.attributes()) and not is_type(label) and is_participle(label.text)
+        return f"{match['before']} {match['label']}" if is_one else None
+
+    when = "(?:(?:when|that|on which|in which|at which) )?"
+    at.apply(
+        rf"(?P<before>and|with|the|their|,) (?:the )?(?:date|day|year|time) {when}(?:it|they|he|she|each)"
+        rf"(?: (?:was|were|has|have))? (?P<label>{L})",
+        dated,
+    )
+
+    at.apply(rf"single (?={SUPERLATIVE} )", lambda _: "")
+
+    def headed(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        options = label.attributes()[:1] if label is not None and not is_type(label) else []
+        return match["label"] if any(not one.is_number and not one.is_boolean for one in options) else None
+
+    at.apply(rf"(?P<label>{L}) (?:address|addresses|names?)(?! (?:of|<))", headed)
 
 
 def ever(at: Rewriter) -> None:

@@ -47,6 +47,12 @@ _DECADE = re.compile(
 """A decade: ``in the 1990s``, ``of the 90s``."""
 
 
+_LISTED = re.compile(
+    r"(?<=[^\W\d_])(?<!following):\s+(?:the\s+)?(?P<columns>[^?!:A-Z]{3,60}?(?:,| and )[^?!:A-Z]{3,60}?)\s*[.?!]?\s*$"
+)
+"""What follows a colon, if it is no title: the columns that are asked for, ``the 5 longest films: title and year``."""
+
+
 def without_introduction(text: str) -> str:
     """Return a question without what announces it: ``Quick question: ...``."""
     return _INTRODUCTION.sub("", text)
@@ -69,7 +75,8 @@ def without_asides(text: str) -> str:
 
 def with_columns(text: str) -> str:
     """Return a question with the columns that follow its question mark in the same sentence: *rooms with name*."""
-    return _COLUMNS.sub(lambda match: f" with {match['columns']}", text)
+    found = _COLUMNS.sub(lambda match: f" with {match['columns']}", text)
+    return _LISTED.sub(lambda match: f" with their {match['columns']}", found)
 
 
 def with_months(text: str) -> str:

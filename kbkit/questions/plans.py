@@ -177,6 +177,13 @@ class Planner(GroupPlanner):
             for target in plain
             if target.label is not None
         ]
+        for target, option in found:
+            if (
+                target.of is not None
+                and option.score < _OTHER
+                and option.type not in {o.type for o in target.of.types()}
+            ):
+                self.doubts.words.append(option.attribute)  # the number of the trials: hardly one of their reports
         if len({option.type for _, option in found}) > 1:
             return self._joined_rows(tree, [option for _, option in found])
         for _, option in found:

@@ -65,6 +65,16 @@ def adverbs(at: Rewriter) -> None:
 
     at.apply(rf"(?:the )?(?P<word>most|fewest|least) (?P<noun>{'|'.join(_NOUNS)})", people)
 
+    def money(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        is_number = label is not None and not is_type(label) and any(o.is_number for o in label.attributes()[:1])
+        if at.clauses.most is not None or not is_number:
+            return None
+        at.clauses.most = Most(label, Adjective(SUPERLATIVES[match["word"]].sign, ()), is_amount=True)
+        return "<S0>"
+
+    at.apply(rf"(?:the )?(?P<word>most|least)(?: money)? (?:in|on) (?:the |his |her |their )?(?P<label>{L})", money)
+
     def timed(match: re.Match[str]) -> str | None:
         label = at.link(match["label"])
         if at.clauses.most is not None or label is None or not any(o.is_number for o in label.attributes()[:1]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from kbkit.english.question_words import (
@@ -45,6 +45,7 @@ _MARKED = frozenset(
     """.split()  # noqa: SIM905
 ) | {*SUPERLATIVES}
 """Words that say that the question is another one, if no rule has read them."""
+_POSSESSIVES = ("their", "its", "his", "her")
 _RELATIVE = ("that", "which", "who", "with", "whose")
 _UNSAID = FUNCTION_WORDS | PLAIN_WORDS | PERSON_WORDS | GREETINGS
 """Words that need no explanation."""
@@ -97,7 +98,7 @@ def _groups(at: Rewriter) -> None:
         )
 
 
-def _owners_and_targets(at: Rewriter) -> None:
+def _owners_and_targets(at: Rewriter) -> None:  # noqa: PLR0912
     """Take the labels that are left: attributes are asked for, and types stand between them and the conditions."""
     clauses, text = at.clauses, at.text
     asks = re.search(r" (where|when|who|whom|whose) ", text)
@@ -120,6 +121,8 @@ def _owners_and_targets(at: Rewriter) -> None:
         if link.is_verb or is_said:  # cinemas opened in each year: not the year
             clauses.unexplained.append(link.text.casefold())
             clauses.said += [link] if is_said else []
+        elif not is_type(link) and _is_event(clauses, text if asked else "", part, link):
+            clauses.said.append(link)
         elif not is_type(link):
             if link.labels[0].is_boolean and (clauses.is_how_much or not (clauses.restrictions or " whether " in text)):
                 clauses.unread.append("'how much'" if clauses.is_how_much else f"'{link.text}'")
@@ -141,6 +144,17 @@ def _owners_and_targets(at: Rewriter) -> None:
     _named_rows(at, text)
     _pairs(at, text)
     _heads(at, text)
+
+
+def _is_event(clauses: Clauses, text: str, part: str, link: QuestionLink) -> bool:
+    """Return whether a label is the verb of a question and not the date that it names.
+
+    *Which birds has Ann seen*, *has anyone seen a heron*, where a column says when birds were seen.
+    """
+    if " " in link.text or not is_participle(link.text) or clauses.is_yes_no:
+        return clauses.is_yes_no and " " not in link.text and is_participle(link.text)
+    before = "(?:(?:has|have|had)(?: (?:ever|been|already))*|<[CV]\\d+>)"
+    return bool(re.search(rf" {before} {part}(?= )", text))
 
 
 def _heads(at: Rewriter, text: str) -> None:
@@ -173,6 +187,7 @@ def _named_rows(at: Rewriter, text: str) -> None:
     if head is None or link is None or link not in clauses.context or any(target.total for target in clauses.targets):
         return
     beside = r"(?:(?:with|and|including|plus|along with|together with) (?:also )?(?:their|its|his|her)|"
+    beside += r"(?:with|including|plus|along with|together with) (?:also )?(?:the|each)|"
     beside += r"and(?: (?:in|from|of|at|on|for))? (?:what|which|whose))"
     rest = re.search(rf" {beside} (?:<S\d> )?(?P<first>{L}) ", text[head.end() - 1 :])
     first = clauses.targets[0].label if clauses.targets else None
@@ -248,8 +263,12 @@ def _numbers_left(at: Rewriter) -> None:
 def _is_noun(clauses: Clauses, parts: Sequence[str], place: int) -> bool:
     """Return whether a word of what is left is no verb, by the words beside it."""
     part, before, after = parts[place], parts[place - 1] if place else "", "".join(parts[place + 1 : place + 2])
-    if before in PREPOSITIONS or before in ("the", "a", "an") or before in clauses.unexplained:
+    if before in PREPOSITIONS or before in ("the", "a", "an", *_POSSESSIVES) or before in clauses.unexplained:
         return True
+    if re.fullmatch(r"<C\d+>", before) and part.endswith("s"):
+        values = clauses.restrictions[int(before[2:-1])].values
+        if values and values[-1].number:
+            return True  # rated above 4 stars
     if before in ("and", "or") and not after:
         return True  # patient and time
     if not before and after in ("<G0>", "by", "per", "and", "or"):
@@ -277,7 +296,7 @@ def _words_left(at: Rewriter) -> None:
             clauses.unexplained.append(part)
 
 
-def read_clauses(question: Question, links: Sequence[QuestionLink]) -> Clauses:
+def read_clauses(question: Question, links: list[QuestionLink]) -> Clauses:
     """Return the clauses of a question whose links are given."""
     at = Rewriter(question, links)
     _beginning(at)
@@ -323,6 +342,11 @@ def _beginning(at: Rewriter) -> None:
     at.clauses.is_yes_no = bool(
         re.match(r" (?:is|are|was|were|does|do|did|has|have|can) (?:(?!you |we |i )|(?:you|we) have any )", at.text)
     )
+    at.text = re.sub(r" (?:(?:and|if so|so) )*which(?: ones?| are they| are those)?(?= $)", _listed(at), at.text)
+    if at.clauses.is_yes_no and re.match(
+        r" (?:has|have|had|did|does|do) (?:anyone|anybody|someone|somebody) ", at.text
+    ):
+        at.text = re.sub(r"^ (\S+) \S+(?: ever)?(?= )", r" \1", at.text)
     at.text = re.sub(r"^ only (?=list|show|give|return|tell)|(?<= )only $", " ", at.text)
     asks = re.match(
         r"(?: (?:and|so|please|show|list|give|find|tell|me|us|name|did|does|is|there|has|have))* (\S+) ", at.text
@@ -341,6 +365,18 @@ def _beginning(at: Rewriter) -> None:
     at.text = re.sub(rf" and when (?:(?:it|they|he|she|each|was|were|is|are) )*(?={L})", " and their ", at.text)
     wish = r"(?:i|we) (?:(?:would|d) )?(?:like|love|want|need|wish)"
     at.text = re.sub(rf"^ {wish} (?:to (?:know|see|have|get) )?", " ", at.text)
+
+
+def _listed(at: Rewriter) -> Callable[[re.Match[str]], str]:
+    """Return what drops a question after another one: are there *unread books, and which ones*."""
+
+    def use(match: re.Match[str]) -> str:
+        if not at.clauses.is_yes_no:
+            return match[0]
+        at.clauses.is_yes_no = False
+        return ""
+
+    return use
 
 
 def _unread(at: Rewriter, question: Question, references: list[str]) -> None:

@@ -22,6 +22,11 @@ def _units(measures: str, **factors: str) -> dict[str, MeasuringUnit]:
     }
 
 
+_OF_LABELS = (
+    *("usd", "kusd", "musd", "eur", "keur", "meur", "gbp", "kgbp", "mgbp", "chf", "jpy", "cad", "aud", "sek", "nok"),
+    *("dkk", "inr", "cny", "kt", "mt", "degc", "degf", "bpm", "mph", "kmh", "mmhg"),
+)
+"""Units that only names of columns have, which are not converted."""
 UNITS = {
     **_units("time", ms_msec_millisecond="1", sec_second="1000", min_minute="60000", hour_hr="3600000", day="86400000"),
     **_units("length", nm_nanometer_nanometre="0.000001", um_micrometer_micrometre_micron="0.001"),
@@ -34,6 +39,9 @@ UNITS = {
     **_units("data", byte="1", kb_kilobyte="1000", mb_megabyte="1000000", gb_gigabyte="1000000000"),
     **_units("data", tb_terabyte="1000000000000"),
     **_units("frequency", hz_hertz="1", khz_kilohertz="1000", mhz_megahertz="1000000", ghz_gigahertz="1000000000"),
+    **_units("power", kw_kilowatt="1000", mw_megawatt="1000000", gw_gigawatt="1000000000"),
+    **_units("energy", kwh="1000", mwh="1000000", gwh="1000000000", twh="1000000000000"),
+    **{form: MeasuringUnit(form, Decimal(1)) for form in _OF_LABELS},
     **_units("mass", mg_milligram="1", g_gram="1000", kg_kilogram_kilo="1000000", lb_pound="453592.37"),
 }
 """Words for units, also the short ones that names of columns have: ``length_km``."""

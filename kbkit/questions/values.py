@@ -28,6 +28,8 @@ _SPELLINGS = (
 """What stems of words in British spelling have in American spelling: paediatr, colour, organis, centr."""
 _MAX_STEMS = 50_000
 """Words whose stems are kept."""
+_REPEATED = 0.8
+"""Fraction of the nodes that the values of a column may be if it says what nodes have in common."""
 MAX_WORDS = 8
 """Limit on the words of a value."""
 
@@ -47,6 +49,8 @@ class AttributeValues:
         self._exact: dict[str, list[AttributeValue]] = {}
         self._stemmed: dict[str, list[AttributeValue]] = {}
         self._of_people: list[tuple[set[str], AttributeValue]] = []
+        self._with_stem: dict[str, list[tuple[frozenset[str], AttributeValue]]] = {}
+        """The values of several words of columns that repeat values, by the stems of their words."""
         known = ColumnValues.of(stores)
         numbers = {node_type.name: number for number, node_type in enumerate(stores.schema.primary_types)}
         for node_type, attribute in text_attributes(stores.schema):
@@ -57,8 +61,11 @@ class AttributeValues:
                 self._of_people += [({*words(value.value).split()}, value) for value in named]
             known_values = {one.casefold() for one in texts}
             has_genders = len(GENDERS.keys() & known_values) > 1 and len(known_values) <= 4
+            repeats = len(texts) <= _REPEATED * node_type.count
             for text in texts:
                 self._add(AttributeValue(number, attribute.name, text))
+                if repeats:
+                    self._add_parts(AttributeValue(number, attribute.name, text))
                 if has_genders:
                     for word in GENDERS.get(text.casefold(), ()):
                         if word == text.casefold():
@@ -75,6 +82,19 @@ class AttributeValues:
         if 0 < len(parts) <= MAX_WORDS:
             self._exact.setdefault(" ".join(parts), []).append(value)
             self._stemmed.setdefault(_stems(parts), []).append(value)
+
+    def _add_parts(self, value: AttributeValue) -> None:
+        parts = words(value.value).split()
+        if 1 < len(parts) <= MAX_WORDS:
+            stems = frozenset(map(_spelled, parts))
+            for one in stems:
+                self._with_stem.setdefault(one, []).append((stems, value))
+
+    def holding(self, parts: Sequence[str]) -> AttributeValue | None:
+        """Return the only value that has these words among others: *the fuel*, of ``Leaking fuel pump``."""
+        stems = {*map(_spelled, parts)}
+        found = [value for known, value in self._with_stem.get(min(stems), ()) if stems < known]
+        return found[0] if len(found) == 1 else None
 
     @property
     def has_people(self) -> bool:
