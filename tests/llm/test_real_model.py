@@ -2,7 +2,8 @@
 
 So small a model answers little that is right. The replies show what real servers send: scores that the schema forbids,
 text that is cut, actions without a query. ``smollm2.jsonl`` is from ``kbkit llm export``; a changed prompt, KB or
-parameter needs another recording, made by running the commands below with ``--llm MODEL@URL``.
+parameter needs another recording, made by running the commands below with ``--llm MODEL@URL``. Some prompts are
+narrowed, as a user of so small a model would: it does not end its lists by itself.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import kbkit
+from kbkit import assets
 from kbkit.llm.recording import read
 from tests.conftest import Run
 
@@ -21,6 +24,8 @@ RECORDING = Path(__file__).with_name("smollm2.jsonl")
 LLM = f"replay:{RECORDING}"
 CONVERSATION, CONVERSATIONS = (Path(__file__).with_name(f"{name}.jsonl") for name in ("conversation", "conversations"))
 """A conversation of two turns, and the calls of ``conv make``, ``conv run`` and ``conv eval``."""
+MAKING = Path(__file__).with_name("making.jsonl")
+"""The calls for templates of ``conv make``, of ``quest make`` and of ``ska make``."""
 ANDORRA = [
     {"id": "1", "question": "Which countries border Andorra?", "sparql": "SELECT ?c { country:AND rel:borders ?c }"}
 ]
@@ -127,6 +132,104 @@ def test_predicates_that_do_not_exist_are_not_asked_for(here: Run, kb: Path, tmp
     assert "3 calls (3 from the recording)" in done.stderr and "No predicate is asked for" in done.stderr
 
 
+def narrowed(folder: Path, name: str, *changes: tuple[str, str]) -> tuple[str, str]:
+    """Return the option that replaces a prompt by one with other limits."""
+    text = (assets.prompts() / f"{name}.md").read_text(encoding="utf-8")
+    for old, new in changes:
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    (folder / f"{name}.md").write_text(text, encoding="utf-8")
+    return "--prompt", f"{name}={folder / name}.md"
+
+
+def test_templates_that_break_the_rules_are_not_used(here: Run, kb: Path, tmp_path: Path) -> None:
+    """The model selects predicates that exist, and writes templates of one turn of three, then without end."""
+    options = ("-n", "1", "--turns", "2", "-t", "mountain", "--configuration", "text")
+    short = [
+        narrowed(tmp_path, f"conv_{kind}", ("max_tokens = 4096", "max_tokens = 512")) for kind in ("voice", "text")
+    ]
+    llm = ("--llm", f"replay:{MAKING}")
+    done = here("conv", "make", kb, "-o", tmp_path / "conv", *options, *short[0], *short[1], *llm)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "10 calls (10 from the recording), 0 + 0 tokens; 3 invalid answers" in done.stderr
+    assert "No templates: the model's templates are invalid: the answer was truncated at 512 tokens" in done.stderr
+
+
+def test_answers_of_quest_are_labelled(here: Run, kb: Path, tmp_path: Path) -> None:
+    """The model votes a query down, accepts the next one, and quotes documents with a space for the end of a line."""
+    listed = 'properties.attributions]\ntype = "array"'
+    changes = (("max_tokens = 1024", "max_tokens = 256"), (listed, f"{listed}\nmaxItems = 2"))
+    prompt = narrowed(tmp_path, "quest_relevance_label", *changes)
+    options = ("-t", "lake", "-n", "1", "--min-answers", "2", "--max-answers", "2", "--seed", "2")
+    done = here("quest", "make", kb, "-o", tmp_path / "quest", *options, *prompt, "--llm", f"replay:{MAKING}")
+    assert done.returncode == 0, done.stderr
+    assert "smollm2-135m: 10 calls (10 from the recording), 0 + 0 tokens" in done.stderr
+    assert "queries dropped: 1 because it was voted down for fluency" in done.stdout
+    [made] = (json.loads(line) for line in (tmp_path / "quest" / "test.jsonl").read_text(encoding="utf-8").splitlines())
+    assert (made["query"], made["docs"]) == ("lakes in Japan", ["Lake Biwa", "Lake Tazawa"])
+    assert made["metadata"]["relevance_ratings"] == {"Lake Biwa": [3], "Lake Tazawa": [3]}
+    [quoted] = made["metadata"]["attributions"]["Lake Biwa"]
+    assert quoted["lakes in Japan"].startswith("The largest lake of Japan, near Kyoto")
+    assert quoted["lakes in Japan"].endswith("\nIt lies in Japan.")
+    assert "quotes of models skipped, not found in the document: 2" in done.stdout  # of phrases that are names of lakes
+
+
+LAKES = """Lake,Country,Area,Depth,Outflow,Origin
+Baikal,Russia,31722,1642,Angara,rift
+Ladoga,Russia,17700,230,Neva,glacier
+Onega,Russia,9720,127,Svir,glacier
+Balaton,Hungary,592,12,Sio,rift
+Geneva,Switzerland,580,310,Rhone,glacier
+Constance,Germany,536,251,Rhine,glacier
+Garda,Italy,370,346,Mincio,glacier
+Como,Italy,146,425,Adda,glacier
+Ohrid,Albania,358,288,Drin,rift
+Mjosa,Norway,365,453,Vorma,glacier
+"""
+ROME = {"id": "1", "question": "Which lakes lie in the land of Rome?", "answers": ["Garda", "Como"], "table": "lakes"}
+
+
+@pytest.fixture
+def lakes(tmp_path: Path) -> Path:
+    """A KB of a table."""
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables" / "lakes.csv").write_text(LAKES, encoding="utf-8")
+    kbkit.ingest("csv", tmp_path / "tables", out=tmp_path / "lakes.kb").close()
+    return tmp_path / "lakes.kb"
+
+
+def test_rows_that_a_model_does_not_confirm_are_made_by_rule(here: Run, lakes: Path, tmp_path: Path) -> None:
+    """The model states conditions, writes rows, and confirms numbers of rows that do not exist."""
+    rows, cells = (f'properties.rows{part}]\ntype = "array"' for part in ("", ".items"))
+    six = (("max_tokens = 4096", "max_tokens = 512"), (rows, f"{rows}\nminItems = 2\nmaxItems = 2"))
+    meet = 'properties.meet]\ntype = "array"'
+    prompts = (
+        *narrowed(tmp_path, "ska_rows", *six, (cells, f"{cells}\nminItems = 6\nmaxItems = 6")),
+        *narrowed(tmp_path, "ska_conditions", ("minLength = 1", "minLength = 1\nmaxLength = 200")),
+        *narrowed(tmp_path, "ska_check", (meet, f"{meet}\nmaxItems = 20")),
+    )
+    options = ("--form", "table", "-n", "1", "--tokens", "1000", "--model-rows", "2")
+    done = here("ska", "make", lakes, "-o", tmp_path / "ska", *options, *prompts, "--llm", f"replay:{MAKING}")
+    assert done.returncode == 0, done.stderr
+    assert "7 calls (7 from the recording), 0 + 0 tokens" in done.stderr
+    [made] = (json.loads(x) for x in (tmp_path / "ska" / "instances.jsonl").read_text(encoding="utf-8").splitlines())
+    assert {unit["synthesized"] for unit in made["noise"] if unit.get("synthesized")} == {"rule"}
+
+
+def test_positive_units_that_a_model_does_not_confirm(here: Run, lakes: Path, tmp_path: Path) -> None:
+    """The model chooses the first three rows, finds that they give some of the answers, and chooses them again."""
+    units = 'properties.units]\ntype = "array"'
+    prompt = narrowed(tmp_path, "ska_positive_units", (units, f"{units}\nmaxItems = 3"))
+    (tmp_path / "q.jsonl").write_text(json.dumps(ROME), encoding="utf-8")
+    options = ("--questions", tmp_path / "q.jsonl", "-n", "1", "--tokens", "1000")
+    done = here("ska", "make", lakes, "-o", tmp_path / "ska", *options, *prompt, "--llm", f"replay:{MAKING}")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "4 calls (4 from the recording), 0 + 0 tokens" in done.stderr
+    assert "the positive units do not derive all answers, according to the model" in done.stderr
+
+
 def test_the_recording_is_small_and_of_one_server() -> None:
     assert RECORDING.stat().st_size < 200_000
     assert {call.model for call in read(RECORDING)} == {"smollm2-135m", "gemma3-270m"}
+    assert MAKING.stat().st_size < 200_000
+    assert {call.model for call in read(MAKING)} == {"smollm2-135m"}

@@ -7,6 +7,7 @@ model rates the document, as QUEST's workers did.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -166,16 +167,25 @@ def _judged(labelling: Labelling, answer: ModelAnswer) -> RelevanceLabel:
         return RelevanceLabel(0, "none", {}, problem=answer.problem)
     value: Mapping[str, Any] = answer.value
     phrases = {condition.phrase for condition in (*labelling.positive, *labelling.negative)}
-    passages = labelling.document.passages
-    said = (labelling.document.name, *(passage.text for passage in passages if passage.field != fact_sentences.FIELD))
-    texts = (*said, *(passage.text for passage in passages if passage.field == fact_sentences.FIELD))
+    document = labelling.document
+    said = (document.name, *(one.text for one in document.passages if one.field != fact_sentences.FIELD))
     marks = {}
     lost = 0
     for mark in value["attributions"]:
-        quote = str(mark["quote"]).strip()
-        if mark["phrase"] in phrases and quote and any(quote in text for text in texts):
+        quote = _quoted(str(mark["quote"]), document)
+        if mark["phrase"] in phrases and quote:
             marks[str(mark["phrase"])] = quote
         else:
             lost += 1
     facts = tuple(phrase for phrase, quote in marks.items() if not any(quote in text for text in said))
     return RelevanceLabel(int(value["rating"]), str(value["evidence"]), marks, facts, lost)
+
+
+def _quoted(quote: str, document: Document) -> str:
+    """Return the words of a document that a model quotes, or "" if it does not have them.
+
+    A quote may span passages, which the model reads joined, and have a space where they have the end of a line.
+    """
+    words = r"\s+".join(map(re.escape, quote.split()))
+    found = next(filter(None, (re.search(words, text) for text in (document.name, document.text))), None)
+    return found[0] if words and found else ""

@@ -365,6 +365,19 @@ def test_a_model_that_writes_nothing_useful_leaves_the_rows_by_rule(lookups: lis
         assert len(server.requests) <= 3 * len(lookups) * 2 + len(lookups)
 
 
+def test_a_check_of_rows_that_do_not_exist_accepts_none(lookups: list[Instance]) -> None:
+    write = scripted("One")
+
+    def check(seen: Seen) -> str:
+        if "rows" in seen.inputs and "conditions" in seen.inputs:
+            return json.dumps({"meet": [len(seen.inputs["rows"])]})
+        return write(seen)
+
+    with Server(otherwise=by(check)) as server, Solver() as solver:
+        assert with_models(lookups, calls(server), 5, solver, rounds=1) == lookups
+        assert any("rows" in seen.inputs and "conditions" in seen.inputs for seen in server.requests)
+
+
 def test_rows_without_conditions_are_not_asked_for(lookups: list[Instance]) -> None:
     with Server(otherwise=by(lambda _: "no JSON")) as server, Solver() as solver:
         assert with_models(lookups, calls(server), 10, solver) == lookups

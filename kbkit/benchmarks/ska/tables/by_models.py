@@ -85,9 +85,9 @@ def _round(work: Sequence[_Work], calls: Calls, writer: str, number: int, solver
         for one, rows in waiting
     ]
     for (one, rows), answer in zip(waiting, calls.ask("ska_check", checks, calls.second), strict=True):
-        if answer.problem:
-            continue
-        meeting = set(answer.value["meet"])
+        meeting = set() if answer.problem else set(answer.value["meet"])
+        if answer.problem or not meeting <= set(range(len(rows))):
+            continue  # a check of rows that do not exist is none of those that do
         passed = [row for i, row in enumerate(rows) if i not in meeting]
         fit = safe(one.instance, passed, solver)
         kept = [row for row, is_safe in zip(passed, fit, strict=True) if is_safe][: one.missing]
