@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from kbkit.english import genres
 from kbkit.english.words import is_person, listed, plural, with_article, with_name
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ class Clause:
     ``reduced`` is a form without *that* (``directed by Ang Lee``), or "". ``is_subject``: the noun is the subject of
     the clause; otherwise its object (``that Ang Lee acted in``). ``others`` say the same in other words:
     ``that Ang Lee directed`` for ``that was directed by Ang Lee``. ``before``: the clause precedes the noun instead
-    (``R-rated``), and ``singular`` and ``plural`` are "". ``is_after``: they follow the noun (``of Peru``).
+    (``R-rated``), and ``singular`` and ``plural`` are "". ``is_after``: they follow the noun (``of Peru``). ``genre``:
+    the genre that ``before`` is the adjective of.
     """
 
     singular: str
@@ -41,6 +43,7 @@ class Clause:
     others: tuple[Clause, ...] = ()
     before: str = ""
     is_after: bool = False
+    genre: str = ""
 
 
 @dataclass(frozen=True)
@@ -110,11 +113,22 @@ class NounPhrase:
         def filled(clause: Clause) -> Clause:
             others = tuple(map(filled, clause.others))
             one, several, reduced = fill(clause.singular), fill(clause.plural), fill(clause.reduced)
+            is_genre = bool(_SLOT.fullmatch(clause.before))
+            before = genres.adjective(fill(clause.before)) if is_genre else fill(clause.before)
+            genre = fill(clause.before) if is_genre else ""
             return replace(
-                clause, singular=one, plural=several, reduced=reduced, others=others, before=fill(clause.before)
+                clause, singular=one, plural=several, reduced=reduced, others=others, before=before, genre=genre
             )
 
         return replace(self, clauses=tuple(map(filled, self.clauses))).with_jobs()
+
+    def with_genre(self) -> NounPhrase:
+        """Return *comedies* for *comedy movies*, *action comedies* for *action comedy movies*."""
+        at = next((at for at, one in enumerate(self.clauses) if one.genre and genres.noun(one.genre)), -1)
+        if at < 0 or self.is_plural_only:
+            return self
+        clauses = (*self.clauses[:at], *self.clauses[at + 1 :])
+        return replace(self, noun=genres.noun(self.clauses[at].genre), clauses=clauses)
 
     def with_jobs(self) -> NounPhrase:
         """Return *novelists who are also poets* for *people who worked as a novelist and worked as a poet*."""
@@ -168,7 +182,8 @@ class NounPhrase:
         """Return the phrase with its clauses in a random order, each as it is or in other words."""
         clauses = [self.clauses[at] for at in rng.permutation(len(self.clauses)).tolist()]
         ways = [_ways(clause) for clause in clauses]
-        return replace(self, clauses=tuple(way[int(rng.integers(len(way)))] for way in ways)).as_noun()
+        chosen = tuple(way[int(rng.integers(len(way)))] for way in ways)
+        return replace(self, clauses=chosen).as_noun().with_genre()
 
     def as_noun(self) -> NounPhrase:
         """Return *capitals of countries that ...* for *cities that are each the capital of countries that ...*."""
@@ -183,7 +198,8 @@ class NounPhrase:
     def head(self, *, is_plural: bool) -> str:
         """Return the noun alone: *other movies*."""
         noun = plural(self.noun) if is_plural and not self.is_plural_only else self.noun
-        return " ".join([*["other"] * self.is_other, *(one.before for one in self.clauses if one.before), noun])
+        before = sorted((one for one in self.clauses if one.before), key=lambda one: bool(one.genre))
+        return " ".join([*["other"] * self.is_other, *(one.before for one in before), noun])
 
     def predicate(self, *, is_plural: bool) -> str:
         """Return the clauses as one predicate, *flow into the Black Sea and are long*; "" if the noun is no subject."""
@@ -194,8 +210,13 @@ class NounPhrase:
 
 
 def _ways(clause: Clause) -> list[Clause]:
-    """Return a clause in all its words; those with a noun of their own in the plural are better than any other."""
+    """Return a clause in all its words.
+
+    Those with a noun of their own in the plural are better than any other, and so is the adjective of a genre.
+    """
     ways = [clause, *clause.others]
+    if of_genre := [way for way in ways if way.genre]:
+        return of_genre
     nouns = [way for way in ways if (found := _AS_NOUN.fullmatch(way.plural)) and not _ONE_OF_A_KIND.match(found[2])]
     return nouns or ways
 

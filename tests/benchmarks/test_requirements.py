@@ -101,7 +101,7 @@ def test_templates_with_many_groundings_make_up_for_others(world: KnowledgeBase,
     ],
 )
 def test_telling_phrases(world: KnowledgeBase, sentence: str, found: dict[str, str]) -> None:
-    document = Document(0, "mountain", "k", "Some Name", (TextPassage("description", sentence),))
+    document = Document(0, "mountain", "k", "Some Name", (TextPassage("story", sentence),))
     matcher = Matcher(world)
     mentions = phrases.Mentions(matcher, [document])
     telling = phrases.telling_phrases(document, Role("r"), mentions, matcher, frozenset(), [], frozenset())
@@ -110,6 +110,14 @@ def test_telling_phrases(world: KnowledgeBase, sentence: str, found: dict[str, s
         assert sentence[phrase.span.start : phrase.span.end] == phrase.span.text
         assert mentions.mask(phrase.forms, [0]).tolist() == [True]
         assert mentions.find(phrase.forms, 0) == phrase.span
+
+
+def test_a_description_mentions_common_nouns_by_chance(world: KnowledgeBase) -> None:
+    document = Document(0, "city", "k", "Some Name", (TextPassage("description", "A port near the Alps with museums."),))
+    matcher = Matcher(world)
+    mentions = phrases.Mentions(matcher, [document])
+    telling = phrases.telling_phrases(document, Role("r"), mentions, matcher, frozenset(), [], frozenset())
+    assert [phrase.said for phrase in telling] == ["the Alps"]
 
 
 def test_items_of_a_list_are_quoted(world: KnowledgeBase) -> None:
@@ -141,7 +149,7 @@ def test_other_words_for_a_term_are_uncertain(
 
 def test_what_gives_the_answer_away_is_no_phrase(world: KnowledgeBase) -> None:
     text = "A mosque of Pakistan. A Pakistan mosque. Rupee notes show the Khyber Pass."
-    document = Document(0, "currency", "PKR", "Pakistani rupee", (TextPassage("description", text),))
+    document = Document(0, "currency", "PKR", "Pakistani rupee", (TextPassage("story", text),))
     matcher = Matcher(world)
     mentions = phrases.Mentions(matcher, [document])
     avoid = phrases.avoided(mentions, ["Pakistani rupee", "currency"])

@@ -410,8 +410,8 @@ def _partial(
             if not isinstance(end, syntax.Nodes) or not isinstance(end.selector, syntax.Slot):
                 continue
             slot = end.selector.name
-            assert isinstance(step, syntax.Step)
-            above = wholes(kb, types[slot] or "", {edge.relation for edge in step.edges})
+            stated = {edge.relation for edge in step.edges} if isinstance(step, syntax.Step) else set()
+            above = wholes(kb, types[slot] or "", stated)
             keys = [key.removeprefix("#") for key in bindings[slot].to_list()]
             ids = kb.stores.nodes.unique_ids(types[slot] or "", keys).tolist() if len(above) else []
             found.update(binding for binding, node in enumerate(ids) if node in above)
