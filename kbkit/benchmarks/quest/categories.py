@@ -17,7 +17,7 @@ from kbkit.answers.parse import parse
 from kbkit.answers.sample import first_slot
 from kbkit.answers.sample_plans import PlanSampler, SlotSets
 from kbkit.answers.sample_sets import AnswerSets, SampleRequest, matrix_of, splitmix64
-from kbkit.benchmarks.fit_nodes import are_whole, is_optional, is_sparse, left_out_markers, merged_nodes
+from kbkit.benchmarks.fit_nodes import are_whole, is_optional, is_sparse, left_out_markers, merged_nodes, wholes
 from kbkit.benchmarks.left_out import REASON, LeftOutWords
 from kbkit.benchmarks.quest.category_files import category_pairs
 from kbkit.benchmarks.quest.families import Family, families, family_of
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 _MAX_LENGTH = 100
 _MAX_LISTED = 2_000
 """Maximum number of members of a category from a file, as its expression lists them."""
+_PARTIAL = "of a whole whose parts are not counted"
 _TRIVIAL = "of one node, or of more than half of all"
 CODE = re.compile(r"[a-z]+://\S+|urn:\S+|[A-Za-z]{1,8}[_:\-]?\d+|\d{5,}")
 """A key that is not a readable name."""
@@ -280,8 +281,12 @@ def _by_nodes(kb: KnowledgeBase, groups: Groups | None, left_out: Counter[str]) 
     left_out[_TRIVIAL] += len(sizes) - len(rows)
     names = _names(kb, groups.values[rows])
     untelling = left_out_markers(kb)
+    above = [frozenset() if _follows(family) else wholes(kb, family.other) for family in groups.families]
     told = [row for row in rows.tolist() if int(groups.values[row]) not in untelling]
     left_out.update(untelling[int(node)] for node in groups.values[rows].tolist() if node in untelling)
+    partial = {row for row in told if int(groups.values[row]) in above[groups.families_of[row]]}
+    left_out[_PARTIAL] += len(partial)
+    told = [row for row in told if row not in partial]
     rows = np.array(told, np.int64)
     items = []
     for row in told:
@@ -289,6 +294,11 @@ def _by_nodes(kb: KnowledgeBase, groups: Groups | None, left_out: Counter[str]) 
         expression = family.expression(f"#{key}")
         items.append(Category(family.phrase(name), expression, family.id, name, int(sizes[row]), family.cues))
     return items, groups.matrix[rows]
+
+
+def _follows(family: Family) -> bool:
+    """Return whether the members of a family's categories include those of parts or special kinds."""
+    return any(isinstance(part, syntax.Edge) and part.closure for part in syntax.subtrees(parse(family.id)))
 
 
 def _names(kb: KnowledgeBase, ids: NDArray[np.int32]) -> dict[int, tuple[str, str]]:

@@ -9,8 +9,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-import numpy as np
-
 from kbkit.answers import syntax
 from kbkit.answers.parse import parse
 from kbkit.answers.syntax import Condition, Edge, Filter, Nodes, Slot, Step
@@ -24,7 +22,7 @@ from kbkit.english.facts import FactFrames
 from kbkit.english.names import named
 from kbkit.english.readable import attribute_problem
 from kbkit.english.relations import Link, unworded
-from kbkit.english.types import are_people, type_noun, type_plural
+from kbkit.english.types import type_noun, type_plural
 from kbkit.english.words import YEARS, plural, with_name
 from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase

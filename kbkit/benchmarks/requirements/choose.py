@@ -249,7 +249,8 @@ class Chooser:
         return [name for name in self._kb.stores.nodes.frame(ids)["name"].to_list() if name]
 
     @staticmethod
-    def _best(options: Sequence[_Option], wanted: int, rng: np.random.Generator, *, pair: bool, prefers_phrase: bool = False
+    def _best(
+        options: Sequence[_Option], wanted: int, rng: np.random.Generator, *, pair: bool, prefers_phrase: bool = False
     ) -> list[_Option]:
         """Return the option, or with ``pair`` the two options, that as many candidates meet as wanted.
 
