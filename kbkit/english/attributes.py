@@ -46,8 +46,8 @@ _NUMBER_OF = frozenset(("num", "number", "count", "n"))
 
 _POPULARITY = frozenset(
     (
-        "downloads", "followers", "likes", "listeners", "listens", "plays", "ratings", "reviews", "subscribers", "views",
-        "visits", "votes",
+        "downloads", "followers", "likes", "listeners", "listens", "plays", "ratings", "reviews", "subscribers",
+        "views", "visits", "votes",
     )
 )  # fmt: skip
 

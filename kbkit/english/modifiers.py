@@ -17,7 +17,7 @@ from kbkit.english.frames import frame_file
 from kbkit.english.words import inflections, lemmas_of, may_be_person, singular
 
 _SLOT = re.compile(
-    r"\{([A-C])(?:(:(?:mod|thing|with|date|clause|noun|group|adjective|year))|\.(rest|short|joint|again|in|mod|bare|other|with|date|be|clause|which|not|notbare|notwith|notbe|notclause))?\}"
+    r"\{([A-C])(?:(:(?:mod|thing|with|date|clause|noun|group|adjective|year|plain))|\.(rest|short|joint|again|in|mod|bare|other|with|date|be|clause|which|not|notbare|notwith|notbe|notclause))?\}"
 )
 _CLAUSE = re.compile(r"(?:that|who|whose|(?:[a-z]+ or )?[a-z]+ (?:which|whom)) ")
 _NOT_AFTER_BE = re.compile(
@@ -181,10 +181,8 @@ def _part(slot: FormSlot, phrases: Mapping[str, str], first: str, last: str) -> 
     if slot.kind == ":adjective":
         return genres.adjective(group_of(phrase))
     if slot.kind == ":group":
-        is_last = (
-            slot.letter == last or not group_of(phrases[last]) or _may_end(group_of(phrases[last]), group_of(phrase))
-        )
-        return genres.works(group_of(phrase), own) if is_last else ""
+        before = "" if slot.letter == last else group_of(phrases[last])
+        return genres.works(group_of(phrase), own) if not before or _may_end(before, group_of(phrase)) else ""
     if slot.is_whole:
         return phrase
     if slot.kind == "in":
@@ -262,11 +260,13 @@ def fits(slot: FormSlot, rest: str, before: str = "") -> bool:
     """Return whether the rest of a phrase is of the kind that a slot wants; ``before`` is that of the first phrase."""
     wanted = slot.kind.removeprefix(":").removeprefix("not")
     is_mod, has_with, is_date = kind_of(rest) == "mod", rest.startswith("with "), bool(_DATE.fullmatch(rest))
+    is_bare, is_second = is_mod and not has_with and not _GROUP.fullmatch(rest), not _GROUP.fullmatch(before)
     kinds = {
         "be": is_mod and not _NOT_AFTER_BE.match(rest),
-        "bare": is_mod and not has_with,
-        "other": is_mod and not has_with and not is_date and rest.partition(" ")[0] != before.partition(" ")[0],
-        "thing": is_mod and not has_with and not is_date,
+        "bare": is_bare,
+        "other": is_bare and not is_date and not (is_second and rest.partition(" ")[0] == before.partition(" ")[0]),
+        "thing": is_bare and not is_date,
+        "plain": not rest,
         "with": has_with,
         "date": is_date,
         "year": is_date,

@@ -26,6 +26,7 @@ from kbkit.english.categories import flag_name, has_marks, of_flag
 from kbkit.english.markers import is_marker
 from kbkit.english.readable import objection
 from kbkit.english.relations import unworded
+from kbkit.english.thesaurus import more_general
 from kbkit.english.types import are_people
 from kbkit.errors import KbError, Option
 from kbkit.kb import KnowledgeBase
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 _MAX_LENGTH = 100
 _MAX_LISTED = 2_000
 """Maximum number of members of a category from a file, as its expression lists them."""
+_GENERAL = "of a general term whose special ones are not counted"
 _PARTIAL = "of a whole whose parts are not counted"
 _TRIVIAL = "of one node, or of more than half of all"
 CODE = re.compile(r"[a-z]+://\S+|urn:\S+|[A-Za-z]{1,8}[_:\-]?\d+|\d{5,}")
@@ -286,7 +288,9 @@ def _by_nodes(kb: KnowledgeBase, groups: Groups | None, left_out: Counter[str]) 
     left_out.update(untelling[int(node)] for node in groups.values[rows].tolist() if node in untelling)
     partial = {row for row in told if int(groups.values[row]) in above[groups.families_of[row]]}
     left_out[_PARTIAL] += len(partial)
-    told = [row for row in told if row not in partial]
+    general = _general(groups, sizes, _names(kb, groups.values))
+    left_out[_GENERAL] += len(general.intersection(told))
+    told = [row for row in told if row not in partial and row not in general]
     rows = np.array(told, np.int64)
     items = []
     for row in told:
@@ -294,6 +298,26 @@ def _by_nodes(kb: KnowledgeBase, groups: Groups | None, left_out: Counter[str]) 
         expression = family.expression(f"#{key}")
         items.append(Category(family.phrase(name), expression, family.id, name, int(sizes[row]), family.cues))
     return items, groups.matrix[rows]
+
+
+def _general(groups: Groups, sizes: NDArray[np.int32], names: Mapping[int, tuple[str, str]]) -> set[int]:
+    """Return the groups named by a term that is more general than that of a group with other members.
+
+    *Writers* would leave out the novelists of whom the KB says no more.
+    """
+    left_out: set[int] = set()
+    for number, family in enumerate(groups.families):
+        if family.other and is_marker(family.other):
+            continue
+        rows = np.flatnonzero((groups.families_of == number) & (sizes > 0)).tolist()
+        named = {name: row for row in rows if (name := names[int(groups.values[row])][1]) and name.islower()}
+        for name, row in named.items():
+            for wider in more_general(name) & named.keys():
+                above = named[wider]
+                common = groups.matrix[[row]].multiply(groups.matrix[[above]]).nnz
+                if common < sizes[row]:
+                    left_out.add(above)
+    return left_out
 
 
 def _follows(family: Family) -> bool:

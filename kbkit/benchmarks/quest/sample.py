@@ -23,8 +23,9 @@ from kbkit.english.stems import shares_stem
 _CANDIDATES = 5_000
 """Minimum number of expressions of a shape to choose from."""
 _UNION_TRIES = 4
-_RELATED, _COMMON = 0.15, 2
-"""Fraction of the members of the smaller of two categories, and their number, that makes them related if in common."""
+_RELATED, _TOGETHER, _COMMON = 0.15, 0.3, 2
+"""Fraction of the members of the smaller of two categories that makes them related if in common, that lets them be the
+parts of a union, and their number."""
 _EFFECT = 0.1
 """Fraction of the answers that each category must add or leave out."""
 _SLACK = 1.25
@@ -149,8 +150,8 @@ def _deniable(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int
 
     It may not if it is a label, if the values of its family are incomplete, if it names a person and the others do not,
     or if it has few members in common with them: *made in Peru but not directed by Jane Doe* is not plausible, and
-    neither is *with Ann Lee but not with Bo Li* for actors who met once. What people do is denied of people with another
-    job: *citizens of Peru who are not film directors* is not plausible.
+    neither is *with Ann Lee but not with Bo Li* for actors who met once. A job is denied of people with another job
+    only: *citizens of Peru who are not film directors* is not plausible.
     """
     known = [categories.known.get(item.family) for item in categories.items]
     people = np.array([one is not None and one.of_people for one in known])
@@ -165,12 +166,14 @@ def _deniable(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int
     return kept[related]
 
 
-def _are_related(categories: Categories, some: NDArray[np.int32], others: NDArray[np.int32]) -> NDArray[np.bool_]:
+def _are_related(
+    categories: Categories, some: NDArray[np.int32], others: NDArray[np.int32], share: float = _RELATED
+) -> NDArray[np.bool_]:
     """Return which pairs of categories have many members in common."""
     matrix: Any = categories.sets.matrix
     sizes = np.diff(matrix.indptr)
     common = np.diff(matrix[some].multiply(matrix[others]).tocsr().indptr)
-    return np.asarray(common >= np.maximum(_COMMON, _RELATED * np.minimum(sizes[some], sizes[others])), bool)
+    return np.asarray(common >= np.maximum(_COMMON, share * np.minimum(sizes[some], sizes[others])), bool)
 
 
 def _are_known(categories: Categories, denied: NDArray[np.int32], answers: Any) -> NDArray[np.bool_]:
@@ -226,8 +229,8 @@ def _are_bare(categories: Categories) -> NDArray[np.bool_]:
 def _of_one_family(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return the rows whose categories are of one family, if there are any, and have many members in common.
 
-    *With Ann Lee or Bo Li* is plausible for actors who met often, *made in France or in Peru* is not. Labels are dropped
-    if there are other families: *tagged christmas or robots* has two unrelated parts.
+    *With Ann Lee or Bo Li* is plausible for actors who met often, *made in France or in Peru* is not. Labels are
+    dropped if there are other families: *tagged christmas or robots* has two unrelated parts.
     """
     families = np.unique([item.family for item in categories.items], return_inverse=True)[1]
     known = [categories.known.get(item.family) for item in categories.items]
@@ -237,7 +240,7 @@ def _of_one_family(categories: Categories, rows: NDArray[np.int32]) -> NDArray[n
     kept = kept if len(kept) else rows
     related = np.ones(len(kept), bool)
     for one, other in combinations(range(kept.shape[1]), 2):
-        related &= _are_related(categories, kept[:, one], kept[:, other])
+        related &= _are_related(categories, kept[:, one], kept[:, other], _TOGETHER)
     together: NDArray[np.int32] = kept[related]
     return together
 

@@ -250,7 +250,7 @@ class Chooser:
 
     @staticmethod
     def _best(
-        options: Sequence[_Option], wanted: int, rng: np.random.Generator, *, pair: bool, prefers_phrase: bool = False
+        options: Sequence[_Option], wanted: int, rng: np.random.Generator, *, pair: bool, prefers_phrase: bool
     ) -> list[_Option]:
         """Return the option, or with ``pair`` the two options, that as many candidates meet as wanted.
 

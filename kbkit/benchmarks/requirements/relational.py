@@ -361,9 +361,9 @@ def groundings(kb: KnowledgeBase, template: Template, frame: pl.DataFrame) -> li
 def _idle(kb: KnowledgeBase, tree: syntax.Expression, bindings: pl.DataFrame, sizes: Mapping[int, int]) -> set[int]:
     """Return the bindings of two paths that meet in which one path is redundant or incomplete.
 
-    A path is redundant if it excludes hardly any node: *by Jane Doe and in English*, if all her films are in English. It is
-    incomplete if many nodes of the other path have no value of its relation: *dramas by Jane Doe*, if many of her films
-    have no genre.
+    A path is redundant if it excludes hardly any node: *by Jane Doe and in English*, if all her films are in English.
+    It is incomplete if many nodes of the other path have no value of its relation: *dramas by Jane Doe*, if many of
+    her films have no genre.
     """
     tree = _with_start(tree)
     if not isinstance(tree, syntax.Path) or tree.arrows != ("->", "->", "<-", "<-"):
