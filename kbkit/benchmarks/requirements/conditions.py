@@ -97,7 +97,7 @@ class Conditions:
             counts_people = is_popularity(words.counts or words.noun)
             is_open = counts_people or words.noun.rpartition(" ")[2] in _RATINGS
             intervals = _intervals(column, gold, wanted, are_years=_are_years(attribute, column))
-            for low, high in [(_rounded(low), high) for low, high in intervals] if counts_people else intervals:
+            for low, high in [(rounded(low), high) for low, high in intervals] if counts_people else intervals:
                 mask = (column >= low) & (column <= high)
                 if mask[gold] and mask.mean() <= 1 - _LEFT_OUT and not (is_open and math.isinf(low)):
                     conditions.append((between(attribute, low, high, are_years=_are_years(attribute, column)), mask))
@@ -148,7 +148,7 @@ def _intervals(column: NDArray[np.float64], gold: int, wanted: int, *, are_years
     return list(dict.fromkeys((low, high) for low, high in ranges if low < high))
 
 
-def _rounded(bound: float) -> float:
+def rounded(bound: float) -> float:
     """Return the largest of 1, 2 or 5 times a power of ten that is not above a positive bound."""
     if bound <= 0 or not math.isfinite(bound):
         return bound
