@@ -170,6 +170,8 @@ def _part(slot: FormSlot, phrases: Mapping[str, str], first: str, last: str) -> 
     if not slot.kind:
         return phrase
     (head, before), (own, rest) = divided(phrases[first]), divided(phrase)
+    if slot.kind == ":plain":
+        return phrase if not rest else ""
     if slot.kind == ":noun":
         return phrase if not rest and are_people(phrase) else ""
     if not before and are_people(head):

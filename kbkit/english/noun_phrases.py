@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from kbkit.english import genres
@@ -21,6 +22,7 @@ _VERB = re.compile(r"(?!was |.* (?:or|by|not|that|who)\b)[a-z]+(?: [a-z]+){0,4}"
 """Verb phrases that can be said twice in a sentence."""
 _NEAR = "in "
 _AS_NOUN = re.compile(r"(?:is|are each|are) the (?!basis|home|subject|work)(\w+) (of .+)")
+_DENIED = re.compile(r"(?:do|does|did|is|are|was|were) not ")
 _ONE_OF_A_KIND = re.compile(r"of an? ")
 _WITH = "with "
 
@@ -84,7 +86,7 @@ class NounPhrase:
         who = "who" if self.is_people else "that"
         texts = [clause.plural if is_plural else clause.singular for clause in full]
         if all(clause.is_subject for clause in full) and not whose and texts:
-            parts = [f"{who} {' and '.join(texts)}"]
+            parts = [f"{who} {_joined(texts)}"]
         else:
             pronouns = [who if clause.is_subject else "that" for clause in full]
             parts = [f"{pronoun} {text}" for pronoun, text in zip(pronouns, texts, strict=True)]
@@ -183,6 +185,7 @@ class NounPhrase:
         clauses = [self.clauses[at] for at in rng.permutation(len(self.clauses)).tolist()]
         ways = [_ways(clause) for clause in clauses]
         chosen = tuple(way[int(rng.integers(len(way)))] for way in ways)
+        chosen = tuple(sorted(chosen, key=lambda one: bool(_DENIED.match(one.plural))))
         return replace(self, clauses=chosen).as_noun().with_genre()
 
     def as_noun(self) -> NounPhrase:
@@ -207,6 +210,14 @@ class NounPhrase:
         if not after or not all(clause.is_subject for clause in after):
             return ""
         return " and ".join(clause.plural if is_plural else clause.singular for clause in after)
+
+
+def _joined(texts: Sequence[str]) -> str:
+    """Return predicates as one: *star Ann Lee and are in Thai*, *star Ann Lee but are not in Thai*."""
+    text = texts[0]
+    for before, one in pairwise(texts):
+        text += f" {'but' if _DENIED.match(one) and not _DENIED.match(before) else 'and'} {one}"
+    return text
 
 
 def _ways(clause: Clause) -> list[Clause]:

@@ -109,7 +109,8 @@ class Categories:
 
     ``sets.values[i]`` is the number ``i``. ``same[i]`` is equal for equal sets. ``left_out`` counts groups that are not
     categories, by reason; ``in_files`` counts all groups from files, by family; ``groups`` are those by node. ``known``
-    are the values of the nodes of each family, except of those from files; ``merged`` nodes are several things.
+    are the values of the nodes of each family, except of those from files; ``merged`` nodes are several things;
+    ``named`` has the node that each category names, or -1.
     """
 
     domain: str
@@ -121,6 +122,7 @@ class Categories:
     groups: Groups | None = None
     known: dict[str, KnownValues] = field(default_factory=dict)
     merged: frozenset[int] = frozenset()
+    named: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
 
     def by_family(self) -> dict[str, int]:
         """Return the number of categories by family."""
@@ -146,7 +148,8 @@ def build(
         if any(domain in (s.head, s.tail) for s in kb.schema.relation(name).signatures):
             left_out[f"of relation {name}, whose label has {problem}"] += kb.schema.relation(name).pairs
     groups = _groups(kb, by_node, left_out)
-    parts = [_by_nodes(kb, groups, left_out)]
+    named: dict[str, int] = {}
+    parts = [_by_nodes(kb, groups, left_out, named)]
     parts += [_by_values(kb, domain, f) for f in chosen if f.attribute is not None]
     parts += [_by_file(kb, domain, path, left_out) for path in files]
     items = [item for part, _ in parts for item in part]
@@ -166,6 +169,7 @@ def build(
     found_here = _numbered(domain, [items[i] for i in keep], matrix[np.array(keep)], left_out, in_files)
     found_here.groups = groups
     found_here.merged = merged_nodes(kb)
+    found_here.named = np.array([named.get(items[at].expression, -1) for at in keep], np.int64)
     found_here.known = _known(kb, domain, chosen, groups, items, matrix)
     return found_here
 
@@ -274,8 +278,10 @@ def _groups(kb: KnowledgeBase, node_families: Sequence[Family], left_out: Counte
     return Groups(node_families, sets.kinds[rows, 0], sets.values[rows, 0], sets.matrix[rows])
 
 
-def _by_nodes(kb: KnowledgeBase, groups: Groups | None, left_out: Counter[str]) -> tuple[list[Category], Any]:
-    """Return the groups of two or more nodes as categories."""
+def _by_nodes(
+    kb: KnowledgeBase, groups: Groups | None, left_out: Counter[str], named: dict[str, int]
+) -> tuple[list[Category], Any]:
+    """Return the groups of two or more nodes as categories, and add the nodes that they name to ``named``."""
     if groups is None:
         return [], _stacked([], kb.schema.nodes)
     sizes = np.diff(groups.matrix.indptr)
@@ -287,15 +293,16 @@ def _by_nodes(kb: KnowledgeBase, groups: Groups | None, left_out: Counter[str]) 
     told = [row for row in rows.tolist() if int(groups.values[row]) not in untelling]
     left_out.update(untelling[int(node)] for node in groups.values[rows].tolist() if node in untelling)
     partial = {row for row in told if int(groups.values[row]) in above[groups.families_of[row]]}
-    left_out[_PARTIAL] += len(partial)
+    left_out.update({_PARTIAL: len(partial)} if partial else {})
     general = _general(groups, sizes, _names(kb, groups.values))
-    left_out[_GENERAL] += len(general.intersection(told))
+    left_out.update({_GENERAL: len(general.intersection(told))} if general else {})
     told = [row for row in told if row not in partial and row not in general]
     rows = np.array(told, np.int64)
     items = []
     for row in told:
         family, (key, name) = groups.families[groups.families_of[row]], names[int(groups.values[row])]
         expression = family.expression(f"#{key}")
+        named[expression] = int(groups.values[row])
         items.append(Category(family.phrase(name), expression, family.id, name, int(sizes[row]), family.cues))
     return items, groups.matrix[rows]
 

@@ -142,7 +142,19 @@ def candidates(categories: Categories, shape: Shape, request: SampleRequest) -> 
         keep &= total @ np.isin(np.arange(total.shape[1]), list(categories.merged)).astype(np.int32) == 0
     if "-" in _ops(shape):
         keep &= _are_known(categories, rows[:, -1], total)
+    if len(categories.named):
+        keep &= ~_names_answer(categories, rows, total)
     return Candidates(rows[keep], total[np.flatnonzero(keep)], len(drawn.values) >= limited.count)
+
+
+def _names_answer(categories: Categories, rows: NDArray[np.int32], answers: Any) -> NDArray[np.bool_]:
+    """Return which rows name one of their answers, as *neighbours of Chad or Niger* does."""
+    import scipy.sparse as sp
+
+    named = categories.named[rows]
+    at, letters = np.nonzero(named >= 0)
+    marked = sp.csr_array((np.ones(len(at), np.int32), (at, named[at, letters])), shape=answers.shape)
+    return np.asarray(answers.multiply(marked).sum(axis=1) > 0).ravel()
 
 
 def _deniable(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -24,7 +24,7 @@ from kbkit.schema import Attribute, quote
 _NOT_COMPARED = re.compile(r"(?i)(?:.* )?(?:number|no|rank)")
 """Numbers that are no amounts."""
 _NUMERIC = re.compile(r"(?:U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DOUBLE|FLOAT|DECIMAL.*)")
-_RATINGS = frozenset(("score", "rating", "stars"))
+RATINGS = frozenset(("score", "rating", "stars"))
 """Attributes that get no upper bound: *with a rating of at most 3* is not a plausible question. Nor do popularity
 counts (:func:`kbkit.english.attributes.is_popularity`)."""
 _LEFT_OUT = 0.2
@@ -95,7 +95,7 @@ class Conditions:
                 continue
             words = attribute_words(attribute)
             counts_people = is_popularity(words.counts or words.noun)
-            is_open = counts_people or words.noun.rpartition(" ")[2] in _RATINGS
+            is_open = counts_people or words.noun.rpartition(" ")[2] in RATINGS
             intervals = _intervals(column, gold, wanted, are_years=_are_years(attribute, column))
             for low, high in [(rounded(low), high) for low, high in intervals] if counts_people else intervals:
                 mask = (column >= low) & (column <= high)

@@ -431,7 +431,7 @@ def _riddles(kb: KnowledgeBase, template: Template, bindings: pl.DataFrame) -> s
     for slot, middle, moves, leads_back in _middles(plan):
         is_work = type_noun(types[slot] or "").rpartition(" ")[2] in WORKS
         shared = words and words.sharing(type_noun(middle), f"<{slot}>", roles_of(middle, are_several=True))
-        is_told = bool(shared) and any("shares " in clause.singular for clause in shared.clauses)
+        is_told = any("shares " in clause.singular for clause in shared.clauses) if shared else False
         if not (leads_back and not is_told) and not (are_people(middle) and not is_work):
             continue
         keys = [key.removeprefix("#") for key in bindings[slot].to_list()]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from kbkit import english
-from kbkit.benchmarks.requirements.conditions import rounded
+from kbkit.benchmarks.requirements.conditions import RATINGS, rounded
 from kbkit.benchmarks.ska.tables import wording
 from kbkit.benchmarks.ska.tables.columns import CATEGORY, NAME, NUMBER, YEAR, WebColumn
 from kbkit.benchmarks.ska.tables.wording import RowCondition
@@ -93,7 +93,8 @@ def amounts(column: WebColumn, row: int) -> Iterator[RowCondition]:
         return
     numbers, known = column.amounts
     is_open = is_popularity(column.noun)
-    for is_least in (True,) if is_open else (True, False):
+    has_least = is_open or column.noun.rpartition(" ")[2] in RATINGS
+    for is_least in (True,) if has_least else (True, False):
         side = known[known < value] if is_least else known[known > value]
         if not len(side):
             continue
