@@ -6,7 +6,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from kbkit.benchmarks.documents import Document, Span
+from kbkit.benchmarks.fit_nodes import left_out_markers
 from kbkit.kb import KnowledgeBase
 from kbkit.stores import embedders
 
@@ -39,10 +40,18 @@ class Matcher:
     """Compares phrases with documents, by words of the KB's full-text index and by vectors of the default model."""
 
     def __init__(self, kb: KnowledgeBase) -> None:
-        self._text = kb.text
+        self._kb, self._text = kb, kb.text
         self._embedder = embedders.load()
         self.weight = lru_cache(None)(self._weight)
         self._words = lru_cache(100_000)(lambda text: tuple(self._text.words(text)))
+
+    @cached_property
+    def untold(self) -> frozenset[str]:
+        """The names in lower case of the labels that tell nothing (:func:`left_out_markers`)."""
+        left_out = sorted(left_out_markers(self._kb))
+        return frozenset(
+            str(name).casefold() for name in self._kb.stores.nodes.frame(np.array(left_out, np.int32))["name"]
+        )
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the vectors of texts by the default model, of length 1."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,11 @@ from kbkit.english.types import WORKS, are_people, type_noun
 from kbkit.english.verbs import GRADES
 from kbkit.english.words import YEARS
 from kbkit.kb import KnowledgeBase
-from kbkit.schema import quote
+from kbkit.schema import Relation, quote
 
 AMBIGUOUS = "a label with the name of something else"
+RARE = "a label of too few things"
+SCATTERED = "a label of things of all kinds"
 MERGED = "an answer is several things in one node"
 _SEVERAL, _MEAN = 0.05, 1.5
 """Values are incomplete if more than this fraction of the nodes have several, but the mean number is below this."""
@@ -23,6 +25,17 @@ _COVERED = 0.5
 """Minimum fraction of the nodes of a type that have a value of a relation."""
 MISSING = 0.1
 """Maximum fraction of a group of nodes, such as the films of a director, without a value, such as a genre."""
+_LABELLED, _HOLDERS, _KINDS = 500, 5, 100
+"""Minimum number of labelled things and of things with a label, and maximum number of their kinds, to judge labels."""
+_SHARE, _LIFT, _DEVIATION = 0.4, 1.8, 4.0
+"""A label names a topic if this fraction of its things are of one kind, this many times as many as of all things, and
+that many standard deviations more."""
+_DOWN = re.compile(
+    r"(has_?)?(sub(category|class|field|topic|genre|type|part)?|narrower|child|hyponym)\w*|has_part|contains"
+)
+_UP = re.compile(
+    r"(has_?)?(super\w*|parent|broader|hypernym)\w*|part_of|(sub_?(class|category|field|topic)_of)|is_?a|kind_of"
+)
 _CODE = re.compile(r"[A-Z][A-Z0-9]{1,3}|#[0-9a-fA-F]+|[A-Z]{0,3}\d+[A-Z]?")
 _SEPARATOR = re.compile(r"[|;,/]| and ")
 _TWO_TEXTS = r"(?:\S+ ){4}\S+ +/ +(?:\S+ ){4}"
@@ -33,7 +46,8 @@ def left_out_markers(kb: KnowledgeBase) -> dict[int, str]:
     """Return the labels and grades that no question names, with the reason.
 
     A tag *joe dante* names a person, a tag *english* a language: what a thing with it has to do with them is a matter
-    of opinion. Titles of works are names of anything, so they do not count.
+    of opinion. Titles of works are names of anything, so they do not count. In a large KB, labels of very few things
+    and labels of things of all kinds (*ambiguity*, *song*) are left out too.
     """
     types = [kind.name for kind in kb.schema.node_types if is_marker(kind.name)]
     graded = [kind.name for kind in kb.schema.node_types if _last_word(kind.name) in GRADES]
@@ -51,7 +65,48 @@ def left_out_markers(kb: KnowledgeBase) -> dict[int, str]:
         WHERE NOT list_contains($others, o.type::VARCHAR) ORDER BY 1"""
     for (node,) in kb.tables.rows(shared, {"types": types, "others": [*types, *works]}):
         reasons.setdefault(node, AMBIGUOUS)
+    for kind in types:
+        for node, reason in _scattered(kb, kind):
+            reasons.setdefault(node, reason)
     return reasons
+
+
+def _scattered(kb: KnowledgeBase, label: str) -> list[tuple[int, str]]:
+    """Return the labels of a type that are on too few things, or on things of all kinds, such as of all genres.
+
+    Empty if the KB has too few things with labels, or no relation to their kinds.
+    """
+    labelled, kinds = [], []
+    for relation in kb.schema.relations:
+        ends = [(s.head, s.tail, "head", "tail") for s in relation.signatures]
+        for thing, other, own, far in [*ends, *((tail, head, "tail", "head") for head, tail, *_ in ends)]:
+            pairs = f"SELECT {own} AS thing, {far} AS other FROM {quote(relation.table)}"
+            if other == label:
+                labelled.append((thing, pairs))
+            elif not is_marker(other) and 1 < kb.schema.type(other).members <= _KINDS and thing != other:
+                kinds.append((thing, pairs))
+    untold: dict[int, str] = {}
+    for thing, pairs in labelled:
+        of_thing = [text for kind, text in kinds if kind == thing]
+        sql = f"""
+            WITH labelled AS (SELECT DISTINCT l.thing, l.other AS label FROM ({pairs}) l JOIN nodes n ON n.id = l.other
+                              WHERE n.type = $label),
+            kinds AS (SELECT DISTINCT thing, other AS kind FROM ({" UNION ALL ".join(of_thing)})
+                      WHERE thing IN (SELECT thing FROM labelled)),
+            things AS (SELECT count(DISTINCT thing) AS n FROM kinds),
+            usual AS (SELECT kind, count(*) / max(n) AS share FROM kinds, things GROUP BY kind),
+            own AS (SELECT label, count(*) AS n FROM labelled GROUP BY label),
+            shares AS (SELECT label, kind, count(*) / max(own.n) AS share
+                       FROM labelled JOIN kinds USING (thing) JOIN own USING (label) GROUP BY label, kind)
+            SELECT own.label, own.n, coalesce(bool_or(
+                s.share >= {_SHARE} AND s.share >= {_LIFT} * u.share AND
+                s.share - u.share >= {_DEVIATION} * sqrt(u.share * (1 - u.share) / own.n)), false)
+            FROM own LEFT JOIN shares s USING (label) LEFT JOIN usual u USING (kind)
+            WHERE (SELECT n FROM things) >= {_LABELLED} GROUP BY ALL ORDER BY 1"""
+        for node, count, is_told in kb.tables.rows(sql, {"label": label}) if of_thing else ():
+            if count < _HOLDERS or not is_told:
+                untold[node] = RARE if count < _HOLDERS else SCATTERED
+    return sorted(untold.items())
 
 
 def merged_nodes(kb: KnowledgeBase) -> frozenset[int]:
@@ -82,6 +137,50 @@ def _are_years(kb: KnowledgeBase, node_type: str) -> bool:
 
 def _last_word(node_type: str) -> str:
     return type_noun(node_type).rpartition(" ")[2]
+
+
+def below(kb: KnowledgeBase, relation: Relation, node_type: str) -> bool | None:
+    """Return whether a relation leads from a node to those below it forward (True) or backward (False).
+
+    None if it is no hierarchy of the type: it must join the type to itself and be named like one. A mutual relation is
+    not a hierarchy, and neither is one between people.
+    """
+    name = relation.name.casefold().replace(" ", "_").replace("-", "_")
+    down, up = _DOWN.fullmatch(name), _UP.fullmatch(name)
+    if not (down or up) or not runs(relation, node_type, node_type) or are_people(node_type):
+        return None
+    return None if is_mutual(kb, relation) else not up
+
+
+def runs(relation: Relation, head: str, tail: str) -> bool:
+    """Return whether a relation joins two types in this direction."""
+    return any((s.head, s.tail) == (head, tail) for s in relation.signatures)
+
+
+def is_mutual(kb: KnowledgeBase, relation: Relation) -> bool:
+    """Return whether a relation has each of its pairs in both directions, as a symmetric one does."""
+    if relation.symmetric:
+        return True
+    if not all(runs(relation, s.tail, s.head) for s in relation.signatures):
+        return False
+    there, back = (kb.session.move(relation.name, forward) for forward in (True, False))
+    heads = [np.array([]) if c.heads is None else c.heads for c in (there, back)]
+    same = (there.offsets, back.offsets), (there.targets, back.targets), heads
+    return there.first == back.first and all(np.array_equal(one, other) for one, other in same)
+
+
+def wholes(kb: KnowledgeBase, node_type: str, besides: Collection[str] = ()) -> frozenset[int]:
+    """Return the nodes of a type that have parts or special kinds in the KB; none if ``besides`` has their relation.
+
+    What a relation says of them may hold for their parts alone: a coast on the Gulf of Guinea is one on the Atlantic.
+    """
+    known = {relation.name: below(kb, relation, node_type) for relation in kb.schema.relations}
+    ways = {name: forward for name, forward in known.items() if forward is not None}
+    if not ways or not ways.keys().isdisjoint(besides):
+        return frozenset()
+    members = kb.session.members(node_type)
+    have = np.any([kb.session.move(name, forward).ranges(members)[1] > 0 for name, forward in ways.items()], axis=0)
+    return frozenset(members[have].tolist())
 
 
 def coverage(kb: KnowledgeBase, node_type: str, moves: Iterable[tuple[str, bool]]) -> float:

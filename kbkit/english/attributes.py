@@ -44,6 +44,14 @@ _INTEGERS = frozenset(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "
 _NUMBER_OF = frozenset(("num", "number", "count", "n"))
 
 
+_POPULARITY = frozenset(
+    (
+        "downloads", "followers", "likes", "listeners", "listens", "plays", "ratings", "reviews", "subscribers",
+        "views", "visits", "votes",
+    )
+)  # fmt: skip
+
+
 class AttributeWords(NamedTuple):
     """An attribute in words: ``noun``, ``unit`` (None: none), and what it ``counts`` (``votes``; "" if nothing)."""
 
@@ -61,6 +69,14 @@ def is_flag(attribute: Attribute) -> bool:
     """Return whether an attribute says by its name whether something holds: *is_radioactive*, true or false, 1 or 0."""
     first, _, rest = words_of_name(attribute.label or attribute.name).noun.partition(" ")
     return bool(rest) and first in ("is", "was", "has") and (attribute.type in ("BOOLEAN", *_INTEGERS))
+
+
+def is_popularity(noun: str) -> bool:
+    """Return whether a noun counts the people who noticed a thing: *votes*, *page views*.
+
+    Nobody asks for few of them, for an exact number, or for a sum.
+    """
+    return noun.rpartition(" ")[2].casefold() in _POPULARITY
 
 
 def located(noun: str) -> str:

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import NamedTuple
 
+from kbkit.english import genres
 from kbkit.english.frames import frame_file
 from kbkit.english.words import inflections, lemmas_of, may_be_person, singular
 
 _SLOT = re.compile(
-    r"\{([A-C])(?:(:(?:mod|thing|with|date|clause|noun|group))|\.(rest|short|joint|in|mod|bare|other|with|date|be|clause|which|not|notbare|notwith|notbe|notclause))?\}"
+    r"\{([A-C])(?:(:(?:mod|thing|with|date|clause|noun|group|adjective|year|plain))|\.(rest|short|joint|again|in|mod|bare|other|with|date|be|clause|which|not|notbare|notwith|notbe|notclause))?\}"
 )
 _CLAUSE = re.compile(r"(?:that|who|whose|(?:[a-z]+ or )?[a-z]+ (?:which|whom)) ")
 _NOT_AFTER_BE = re.compile(
@@ -28,6 +29,7 @@ _NOT_AFTER_BE = re.compile(
 PEOPLE = "people"
 """The head of phrases with a rest that may follow a noun for people: *chemists who are citizens of France*."""
 _IN = "in "
+_FROM = "from "
 _DATE = re.compile(r"from \d+")
 _MIDDLE = re.compile(r"[a-z ]+ (?:which|whom) |with .* as an? ")
 """A rest with the name in its middle: in which Jane Doe acted."""
@@ -73,8 +75,12 @@ class WordedForm:
 
     def render(self, phrases: Mapping[str, str]) -> str:
         """Return the words for the letters' phrases, or "" if a phrase lacks a part or the heads differ."""
-        first = next(piece for piece in self.pieces if isinstance(piece, FormSlot))
-        words = [piece if isinstance(piece, str) else _part(piece, phrases, first.letter) for piece in self.pieces]
+        slots = [piece for piece in self.pieces if isinstance(piece, FormSlot)]
+        last = dict(zip(slots[1:], slots, strict=False))
+        words = [
+            piece if isinstance(piece, str) else _part(piece, phrases, slots[0].letter, last.get(piece, piece).letter)
+            for piece in self.pieces
+        ]
         return "".join(words) if all(words) else ""
 
     @cached_property
@@ -158,23 +164,33 @@ def affirmed(rest: str) -> str:
     return rest.removeprefix("not ") if rest.startswith("not ") else ""
 
 
-def _part(slot: FormSlot, phrases: Mapping[str, str], first: str) -> str:
+def _part(slot: FormSlot, phrases: Mapping[str, str], first: str, last: str) -> str:
+    """Return the words of a slot; ``first`` and ``last`` are the letters of the first slot and of the one before."""
     phrase = phrases[slot.letter]
     if not slot.kind:
         return phrase
     (head, before), (own, rest) = divided(phrases[first]), divided(phrase)
+    if slot.kind == ":plain":
+        return phrase if not rest else ""
     if slot.kind == ":noun":
         return phrase if not rest and are_people(phrase) else ""
     if not before and are_people(head):
         head = PEOPLE
     if own != head or not fits(slot, rest, before):
         return ""
+    if slot.kind == ":year":
+        return rest.removeprefix(_FROM)
+    if slot.kind == ":adjective":
+        return genres.adjective(group_of(phrase))
     if slot.kind == ":group":
-        return f"{group_of(phrase)} {own}"
+        before = "" if slot.letter == last else group_of(phrases[last])
+        return genres.works(group_of(phrase), own) if not before or _may_end(before, group_of(phrase)) else ""
     if slot.is_whole:
         return phrase
     if slot.kind == "in":
         return rest.removeprefix(_IN)
+    if slot.kind == "again":
+        return _shortened(divided(phrases[last])[1], rest)
     if slot.kind in ("short", "joint"):
         is_unclear = slot.kind == "joint" and before.startswith(
             "in "
@@ -212,10 +228,22 @@ def group_of(phrase: str) -> str:
     return group[1] if group else ""
 
 
-def grouped(words: str) -> list[str]:
-    """Invert the wording of a group before its head: return each phrase that *Comedy movies* can stand for."""
-    parts = words.split(" ")
-    return [f"{' '.join(parts[at:])} in the {' '.join(parts[:at])} genre" for at in range(1, len(parts))]
+def _may_end(before: str, genre: str) -> bool:
+    """Return whether works of two genres are called by the second: *action comedies*, *historical war movies*."""
+    if bool(genres.noun(before)) != bool(genres.noun(genre)):
+        return bool(genres.noun(genre))
+    is_adjective, is_other = (genres.adjective(one) != one.casefold() for one in (before, genre))
+    return is_adjective or not is_other or bool(genres.noun(genre))
+
+
+def heads_of(phrase: str) -> Iterator[tuple[str, str]]:
+    """Yield the kinds of slots that are words before or for a head, with the words that stand for a phrase there."""
+    head, rest = divided(phrase)
+    if _DATE.fullmatch(rest):
+        yield ":year", rest.removeprefix(_FROM)
+    if group := group_of(phrase):
+        yield ":adjective", genres.adjective(group)
+        yield ":group", genres.works(group, head)
 
 
 def in_group(words: str) -> str:
@@ -234,13 +262,17 @@ def fits(slot: FormSlot, rest: str, before: str = "") -> bool:
     """Return whether the rest of a phrase is of the kind that a slot wants; ``before`` is that of the first phrase."""
     wanted = slot.kind.removeprefix(":").removeprefix("not")
     is_mod, has_with, is_date = kind_of(rest) == "mod", rest.startswith("with "), bool(_DATE.fullmatch(rest))
+    is_bare, is_second = is_mod and not has_with and not _GROUP.fullmatch(rest), not _GROUP.fullmatch(before)
     kinds = {
         "be": is_mod and not _NOT_AFTER_BE.match(rest),
-        "bare": is_mod and not has_with,
-        "other": is_mod and not has_with and not is_date and rest.partition(" ")[0] != before.partition(" ")[0],
-        "thing": is_mod and not has_with and not is_date,
+        "bare": is_bare,
+        "other": is_bare and not is_date and not (is_second and rest.partition(" ")[0] == before.partition(" ")[0]),
+        "thing": is_bare and not is_date,
+        "plain": not rest,
         "with": has_with,
         "date": is_date,
+        "year": is_date,
+        "adjective": bool(_GROUP.fullmatch(rest)),
         "in": bool(_GROUP.fullmatch(rest)),
         "group": bool(_GROUP.fullmatch(rest)),
         "noun": not rest,
@@ -248,4 +280,4 @@ def fits(slot: FormSlot, rest: str, before: str = "") -> bool:
     }
     if wanted in kinds:
         return kinds[wanted]
-    return wanted in ("", "rest", "short", "joint", kind_of(rest))
+    return wanted in ("", "rest", "short", "joint", "again", kind_of(rest))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from kbkit.english import genres
 from kbkit.english.words import is_person, listed, plural, with_article, with_name
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ _VERB = re.compile(r"(?!was |.* (?:or|by|not|that|who)\b)[a-z]+(?: [a-z]+){0,4}"
 """Verb phrases that can be said twice in a sentence."""
 _NEAR = "in "
 _AS_NOUN = re.compile(r"(?:is|are each|are) the (?!basis|home|subject|work)(\w+) (of .+)")
+_DENIED = re.compile(r"(?:do|does|did|is|are|was|were) not ")
 _ONE_OF_A_KIND = re.compile(r"of an? ")
 _WITH = "with "
 
@@ -31,7 +34,8 @@ class Clause:
     ``reduced`` is a form without *that* (``directed by Ang Lee``), or "". ``is_subject``: the noun is the subject of
     the clause; otherwise its object (``that Ang Lee acted in``). ``others`` say the same in other words:
     ``that Ang Lee directed`` for ``that was directed by Ang Lee``. ``before``: the clause precedes the noun instead
-    (``R-rated``), and ``singular`` and ``plural`` are "". ``is_after``: they follow the noun (``of Peru``).
+    (``R-rated``), and ``singular`` and ``plural`` are "". ``is_after``: they follow the noun (``of Peru``). ``genre``:
+    the genre that ``before`` is the adjective of.
     """
 
     singular: str
@@ -41,6 +45,7 @@ class Clause:
     others: tuple[Clause, ...] = ()
     before: str = ""
     is_after: bool = False
+    genre: str = ""
 
 
 @dataclass(frozen=True)
@@ -81,7 +86,7 @@ class NounPhrase:
         who = "who" if self.is_people else "that"
         texts = [clause.plural if is_plural else clause.singular for clause in full]
         if all(clause.is_subject for clause in full) and not whose and texts:
-            parts = [f"{who} {' and '.join(texts)}"]
+            parts = [f"{who} {_joined(texts)}"]
         else:
             pronouns = [who if clause.is_subject else "that" for clause in full]
             parts = [f"{pronoun} {text}" for pronoun, text in zip(pronouns, texts, strict=True)]
@@ -110,11 +115,22 @@ class NounPhrase:
         def filled(clause: Clause) -> Clause:
             others = tuple(map(filled, clause.others))
             one, several, reduced = fill(clause.singular), fill(clause.plural), fill(clause.reduced)
+            is_genre = bool(_SLOT.fullmatch(clause.before))
+            before = genres.adjective(fill(clause.before)) if is_genre else fill(clause.before)
+            genre = fill(clause.before) if is_genre else ""
             return replace(
-                clause, singular=one, plural=several, reduced=reduced, others=others, before=fill(clause.before)
+                clause, singular=one, plural=several, reduced=reduced, others=others, before=before, genre=genre
             )
 
         return replace(self, clauses=tuple(map(filled, self.clauses))).with_jobs()
+
+    def with_genre(self) -> NounPhrase:
+        """Return *comedies* for *comedy movies*, *action comedies* for *action comedy movies*."""
+        at = next((at for at, one in enumerate(self.clauses) if one.genre and genres.noun(one.genre)), -1)
+        if at < 0 or self.is_plural_only:
+            return self
+        clauses = (*self.clauses[:at], *self.clauses[at + 1 :])
+        return replace(self, noun=genres.noun(self.clauses[at].genre), clauses=clauses)
 
     def with_jobs(self) -> NounPhrase:
         """Return *novelists who are also poets* for *people who worked as a novelist and worked as a poet*."""
@@ -168,7 +184,9 @@ class NounPhrase:
         """Return the phrase with its clauses in a random order, each as it is or in other words."""
         clauses = [self.clauses[at] for at in rng.permutation(len(self.clauses)).tolist()]
         ways = [_ways(clause) for clause in clauses]
-        return replace(self, clauses=tuple(way[int(rng.integers(len(way)))] for way in ways)).as_noun()
+        chosen = tuple(way[int(rng.integers(len(way)))] for way in ways)
+        chosen = tuple(sorted(chosen, key=lambda one: bool(_DENIED.match(one.plural))))
+        return replace(self, clauses=chosen).as_noun().with_genre()
 
     def as_noun(self) -> NounPhrase:
         """Return *capitals of countries that ...* for *cities that are each the capital of countries that ...*."""
@@ -183,7 +201,8 @@ class NounPhrase:
     def head(self, *, is_plural: bool) -> str:
         """Return the noun alone: *other movies*."""
         noun = plural(self.noun) if is_plural and not self.is_plural_only else self.noun
-        return " ".join([*["other"] * self.is_other, *(one.before for one in self.clauses if one.before), noun])
+        before = sorted((one for one in self.clauses if one.before), key=lambda one: bool(one.genre))
+        return " ".join([*["other"] * self.is_other, *(one.before for one in before), noun])
 
     def predicate(self, *, is_plural: bool) -> str:
         """Return the clauses as one predicate, *flow into the Black Sea and are long*; "" if the noun is no subject."""
@@ -193,9 +212,22 @@ class NounPhrase:
         return " and ".join(clause.plural if is_plural else clause.singular for clause in after)
 
 
+def _joined(texts: Sequence[str]) -> str:
+    """Return predicates as one: *star Ann Lee and are in Thai*, *star Ann Lee but are not in Thai*."""
+    text = texts[0]
+    for before, one in pairwise(texts):
+        text += f" {'but' if _DENIED.match(one) and not _DENIED.match(before) else 'and'} {one}"
+    return text
+
+
 def _ways(clause: Clause) -> list[Clause]:
-    """Return a clause in all its words; those with a noun of their own in the plural are better than any other."""
+    """Return a clause in all its words.
+
+    Those with a noun of their own in the plural are better than any other, and so is the adjective of a genre.
+    """
     ways = [clause, *clause.others]
+    if of_genre := [way for way in ways if way.genre]:
+        return of_genre
     nouns = [way for way in ways if (found := _AS_NOUN.fullmatch(way.plural)) and not _ONE_OF_A_KIND.match(found[2])]
     return nouns or ways
 

@@ -20,6 +20,7 @@ from kbkit.benchmarks.ska.tables.sources import of_type
 from kbkit.english.markers import CRUDE, NO_TOPIC, STORED
 from kbkit.kb import KnowledgeBase
 from tests.kbs import LIGHT
+from tests.loops import each
 
 FILMS = 40
 TAGS = ("space", "bd-r", "joe dante", "vomiting", "real", "two word title", "Film 3")
@@ -63,6 +64,31 @@ def test_nodes_with_two_years_or_two_texts_are_merged(films: KnowledgeBase) -> N
     assert {names[node] for node in fit_nodes.merged_nodes(films)} == {"Film 0", "Film 1"}
 
 
+def test_labels_of_few_things_and_of_things_of_all_kinds_tell_nothing(
+    films: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fit_nodes, "_LABELLED", 30)
+    names = dict(films.sql("SELECT id, name FROM nodes WHERE type = 'tag'").rows())
+    reasons = {names[node]: reason for node, reason in fit_nodes.left_out_markers(films).items()}
+    assert reasons["space"] == reasons["Film 3"] == fit_nodes.SCATTERED
+    assert reasons["real"] == NO_TOPIC
+    monkeypatch.setattr(fit_nodes, "_HOLDERS", 7)
+    assert fit_nodes.RARE not in reasons.values()
+    assert fit_nodes.RARE in fit_nodes.left_out_markers(films).values()
+    monkeypatch.setattr(fit_nodes, "_DEVIATION", -9.0)
+    monkeypatch.setattr(fit_nodes, "_LIFT", 0.5)
+    assert fit_nodes.SCATTERED not in fit_nodes.left_out_markers(films).values()
+
+
+def test_wholes_have_parts(world: KnowledgeBase) -> None:
+    names = dict(world.sql("SELECT id, name FROM nodes WHERE type = 'sea'").rows())
+    above = {names[node] for node in fit_nodes.wholes(world, "sea")}
+    assert "Atlantic Ocean" in above
+    assert "Gulf of Guinea" not in above
+    assert not fit_nodes.wholes(world, "sea", ["part_of"])
+    assert not fit_nodes.wholes(world, "country")
+
+
 def test_two_years_of_most_nodes_are_no_sign_of_merging(world: KnowledgeBase) -> None:
     assert not fit_nodes.merged_nodes(world)
 
@@ -94,6 +120,18 @@ def test_differences_deny_only_what_each_answer_has_a_value_of(world: KnowledgeB
         assert not relation or heads[relation].issuperset(answers)
         checked += bool(relation)
     assert checked
+
+
+def test_unions_join_categories_that_share_many_members(world: KnowledgeBase) -> None:
+    found = categories.build(world, "country")
+    drawn = sample.candidates(found, grammar().shape("_ or _"), request())
+    members = {number: set(found.sets.matrix[[number]].indices.tolist()) for number in set(drawn.rows.ravel().tolist())}
+    assert len(drawn.rows) > 20
+    for one, other in each(drawn.rows.tolist(), 20):
+        common = members[one] & members[other]
+        assert len(common) >= max(2, 0.3 * min(len(members[one]), len(members[other])))
+        assert found.items[one].family == found.items[other].family
+        assert not {found.named[one], found.named[other]} & (members[one] | members[other])  # no answer is named
 
 
 def test_labels_and_lists_that_are_not_whole_are_not_denied(films: KnowledgeBase) -> None:

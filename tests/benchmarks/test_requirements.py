@@ -31,6 +31,7 @@ from kbkit.english.noun_phrases import Clause, NounPhrase
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Role
+from tests.kbs import LIGHT
 from tests.loops import each
 
 
@@ -61,6 +62,31 @@ def test_nodes_that_a_query_names_are_not_candidates(world: KnowledgeBase) -> No
         assert not named & set(row.candidates)
         assert 1 <= len(row.candidates) <= 30
         assert row.candidates == world.answers(row.expression).ids.tolist()
+
+
+def test_groundings_name_no_whole_and_no_unclear_middle(world: KnowledgeBase, tmp_path: Path) -> None:
+    own = tmp_path / "mine.toml"
+    rows = {
+        "coast": ("sea:<s> -> [coast_on] -> country", "country", "On <s>?"),
+        "part": ("sea:<s> -> [part_of] -> sea", "sea", "In <s>?"),
+        "same": ("(mountain:<m> -> country -> mountain) - mountain:<m>", "mountain", "As <m>?"),
+    }
+    own.write_text(
+        "".join(
+            f"[[template]]\nid = '{name}'\nexpression = '{expression}'\nanswer = '{answer}'\nquestion = '{asked}'\n"
+            for name, (expression, answer, asked) in rows.items()
+        )
+    )
+    found: dict[str, set[str]] = {}
+    for template in relational.templates(world, [str(own)]):
+        frame = world.sample(template, 400, 1, 1, 400, "uniform")
+        drawn = relational.groundings(world, template, frame)
+        found[template.id] = {slot.name for row in drawn for slot in row.slots.values()}
+    assert "Gulf of Guinea" in found["mine/coast"]
+    assert "Atlantic Ocean" not in found["mine/coast"]
+    assert "Mediterranean Sea" in found["mine/part"]
+    assert len(found["mine/same"]) > 50
+    assert found["mine/same"].isdisjoint(("Tupungato", "Mont Blanc"))  # in two countries each
 
 
 def test_templates_with_many_groundings_make_up_for_others(world: KnowledgeBase, tmp_path: Path) -> None:
@@ -101,7 +127,7 @@ def test_templates_with_many_groundings_make_up_for_others(world: KnowledgeBase,
     ],
 )
 def test_telling_phrases(world: KnowledgeBase, sentence: str, found: dict[str, str]) -> None:
-    document = Document(0, "mountain", "k", "Some Name", (TextPassage("description", sentence),))
+    document = Document(0, "mountain", "k", "Some Name", (TextPassage("story", sentence),))
     matcher = Matcher(world)
     mentions = phrases.Mentions(matcher, [document])
     telling = phrases.telling_phrases(document, Role("r"), mentions, matcher, frozenset(), [], frozenset())
@@ -110,6 +136,15 @@ def test_telling_phrases(world: KnowledgeBase, sentence: str, found: dict[str, s
         assert sentence[phrase.span.start : phrase.span.end] == phrase.span.text
         assert mentions.mask(phrase.forms, [0]).tolist() == [True]
         assert mentions.find(phrase.forms, 0) == phrase.span
+
+
+def test_a_description_mentions_common_nouns_by_chance(world: KnowledgeBase) -> None:
+    passage = TextPassage("description", "A port near the Alps with museums.")
+    document = Document(0, "city", "k", "Some Name", (passage,))
+    matcher = Matcher(world)
+    mentions = phrases.Mentions(matcher, [document])
+    telling = phrases.telling_phrases(document, Role("r"), mentions, matcher, frozenset(), [], frozenset())
+    assert [phrase.said for phrase in telling] == ["the Alps"]
 
 
 def test_items_of_a_list_are_quoted(world: KnowledgeBase) -> None:
@@ -141,7 +176,7 @@ def test_other_words_for_a_term_are_uncertain(
 
 def test_what_gives_the_answer_away_is_no_phrase(world: KnowledgeBase) -> None:
     text = "A mosque of Pakistan. A Pakistan mosque. Rupee notes show the Khyber Pass."
-    document = Document(0, "currency", "PKR", "Pakistani rupee", (TextPassage("description", text),))
+    document = Document(0, "currency", "PKR", "Pakistani rupee", (TextPassage("story", text),))
     matcher = Matcher(world)
     mentions = phrases.Mentions(matcher, [document])
     avoid = phrases.avoided(mentions, ["Pakistani rupee", "currency"])
@@ -184,6 +219,17 @@ def test_conditions_hold_for_the_rows_that_they_name(world: KnowledgeBase) -> No
             kept = world.answers(f"{node_type}{{{condition.test}}}").ids.tolist()
             assert [node for node, has in zip(ids, mask, strict=True) if has] == [n for n in ids if n in kept]
             assert all(words.whose or words.modifier for words in condition.wordings)
+
+
+def test_popularity_has_round_lower_bounds_that_leave_something_out(tmp_path: Path) -> None:
+    rows = [f"f{n},film,F {n},{2_300 * n + 38}" for n in range(1, 21)]
+    (tmp_path / "nodes.csv").write_text("\n".join(["key,type,name,votes", *rows]) + "\n")
+    (tmp_path / "edges.csv").write_text("head,relation,tail\nf1,likes,f2\n")
+    with kbkit.ingest("table", tmp_path, out=tmp_path / "f.kb", stores=LIGHT) as kb:
+        known, ids = conditions.Conditions(kb, "film"), kb.answers("film").ids.tolist()
+        options = [one for gold in range(20) for one in known.options(known.values(ids), gold, 3)]
+        assert {condition.test for condition, _ in options} == {"votes >= 20000"}
+        assert all(mask.mean() <= 0.8 for _, mask in options)
 
 
 @pytest.mark.parametrize(

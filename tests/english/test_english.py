@@ -6,6 +6,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import kbkit
@@ -159,7 +160,7 @@ def phrase(kb: KnowledgeBase, expression: str) -> NounPhrase | None:
         ("organisation:<o> -> country <- sea:<s>", "countries that are members of <o> and have a coast on <s>"),
         ("country - (organisation:<o> -> country)", "countries that are not members of <o>"),
         ("(sea:<s> -> country) - (organisation:<o> -> country)",
-         "countries that have a coast on <s> and are not members of <o>"),
+         "countries that have a coast on <s> but are not members of <o>"),
         ("sea:<s> -> [!coast_on] -> country", "countries that do not have a coast on <s>"),
         ("country:<c> -> [borders*] -> country", None),
         ("(country:<c> -> sea) | (country:<d> -> sea)", None),
@@ -222,7 +223,7 @@ def test_a_relation_takes_its_phrases_from_the_recipe(tmp_path: Path) -> None:
         (["worked as <job>"], "physicists"),
         (["worked as <job>", "were born in <place>"], "physicists who were born in Ulm"),
         (["worked as <job>", "worked as <other>"], "physicists who are also poets"),
-        (["were born in <place>", "did not work as <job>"], "people who were born in Ulm and are not physicists"),
+        (["were born in <place>", "did not work as <job>"], "people who were born in Ulm but are not physicists"),
         (["were married to people who worked as <job>"], "people who were married to physicists"),
     ],
 )
@@ -289,3 +290,18 @@ def test_clauses_that_describe_one_thing(text: str, noun: str, said: list[str]) 
     found = list(descriptions(text, noun, "Ann Lee"))
     assert [one.said for one in found] == said
     assert all(one.said.endswith(text[one.start : one.end].removeprefix("The ")) for one in found)
+
+
+@pytest.mark.core
+def test_genres_are_adjectives_and_nouns() -> None:
+    of_genre = Clause("belongs to the genre <g>", "belong to the genre <g>", others=(Clause("", "", before="<g>"),))
+    by = Clause("was directed by Ang Lee", "were directed by Ang Lee")
+    texts = {}
+    for genre in ("History", "Comedy", "Anime"):
+        phrase = NounPhrase("movie", (of_genre, by)).filled({"g": genre}).varied(np.random.default_rng(0))
+        texts[genre] = phrase.text(is_plural=True)
+    assert texts == {
+        "History": "historical movies that were directed by Ang Lee",
+        "Comedy": "comedies that were directed by Ang Lee",
+        "Anime": "Anime movies that were directed by Ang Lee",
+    }

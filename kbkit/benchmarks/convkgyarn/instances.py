@@ -39,6 +39,7 @@ class Filler:
     def __init__(self, rendered: Rendered, themes: Mapping[tuple[str, str], str], settings: ConvSettings) -> None:
         self._rendered, self._settings = rendered, settings
         self.untyped = 0
+        self._seen = pl.Series("facts", [], pl.String)
         listed = sorted(set(themes.values()))
         keys = [(name, predicate, listed.index(theme)) for (name, predicate), theme in themes.items()]
         themed = pl.DataFrame(keys, schema=["type", "predicate", "theme"], orient="row")
@@ -106,8 +107,14 @@ class Filler:
         ).drop("draw", "theme")  # fmt: skip
 
     def _enough(self, turns: pl.DataFrame, rng: np.random.Generator) -> pl.DataFrame:
-        """Return the turns of groups with enough of them, with their positions."""
+        """Return the turns of groups with enough of them that ask for other facts, with their positions."""
         turns = turns.filter(pl.len().over("g") >= self._settings.min_turns)
+        asked = pl.concat_str("entity", "set", pl.col("given_text").fill_null(""), separator="\x00")
+        facts_of = turns.group_by("g", maintain_order=True).agg(asked.sort().str.join("\x01").alias("facts"))
+        is_new = facts_of["facts"].is_first_distinct() & ~facts_of["facts"].is_in(self._seen.implode())
+        facts_of = facts_of.filter(is_new)
+        self._seen = pl.concat([self._seen, facts_of["facts"]])
+        turns = turns.filter(pl.col("g").is_in(facts_of["g"].implode()))
         turns = turns.with_columns(
             position=pl.int_range(pl.len()).over("g"), of_subject=pl.int_range(pl.len()).over("g", "subject")
         )

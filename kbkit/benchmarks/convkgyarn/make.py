@@ -267,9 +267,11 @@ class _Run:
         with ConvWriter(path) as writer:
             for number, (groups, own) in enumerate(blocks):
                 pipeline.progress("conversations", alone, self.settings.count)
-                writer.add(filler.fill(groups, own, number))
-                alone += groups["related"].null_count()
-                related += groups.height - groups["related"].null_count()
+                filled = filler.fill(groups, own, number)
+                writer.add(filled)
+                made = pl.DataFrame({name: filled.column(name) for name in ("group", "related")}).unique("group")
+                alone += made["related"].null_count()
+                related += made.height - made["related"].null_count()
             if not writer.count:
                 raise KbError(
                     f"No entity has {self.settings.min_turns} facts to ask for", f"See {pipeline.out / 'stages'}"

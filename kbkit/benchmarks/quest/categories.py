@@ -17,7 +17,7 @@ from kbkit.answers.parse import parse
 from kbkit.answers.sample import first_slot
 from kbkit.answers.sample_plans import PlanSampler, SlotSets
 from kbkit.answers.sample_sets import AnswerSets, SampleRequest, matrix_of, splitmix64
-from kbkit.benchmarks.fit_nodes import are_whole, is_optional, is_sparse, left_out_markers, merged_nodes
+from kbkit.benchmarks.fit_nodes import are_whole, is_optional, is_sparse, left_out_markers, merged_nodes, wholes
 from kbkit.benchmarks.left_out import REASON, LeftOutWords
 from kbkit.benchmarks.quest.category_files import category_pairs
 from kbkit.benchmarks.quest.families import Family, families, family_of
@@ -26,6 +26,7 @@ from kbkit.english.categories import flag_name, has_marks, of_flag
 from kbkit.english.markers import is_marker
 from kbkit.english.readable import objection
 from kbkit.english.relations import unworded
+from kbkit.english.thesaurus import more_general
 from kbkit.english.types import are_people
 from kbkit.errors import KbError, Option
 from kbkit.kb import KnowledgeBase
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 _MAX_LENGTH = 100
 _MAX_LISTED = 2_000
 """Maximum number of members of a category from a file, as its expression lists them."""
+_GENERAL = "of a general term whose special ones are not counted"
+_PARTIAL = "of a whole whose parts are not counted"
 _TRIVIAL = "of one node, or of more than half of all"
 CODE = re.compile(r"[a-z]+://\S+|urn:\S+|[A-Za-z]{1,8}[_:\-]?\d+|\d{5,}")
 """A key that is not a readable name."""
@@ -106,7 +109,8 @@ class Categories:
 
     ``sets.values[i]`` is the number ``i``. ``same[i]`` is equal for equal sets. ``left_out`` counts groups that are not
     categories, by reason; ``in_files`` counts all groups from files, by family; ``groups`` are those by node. ``known``
-    are the values of the nodes of each family, except of those from files; ``merged`` nodes are several things.
+    are the values of the nodes of each family, except of those from files; ``merged`` nodes are several things;
+    ``named`` has the node that each category names, or -1.
     """
 
     domain: str
@@ -118,6 +122,7 @@ class Categories:
     groups: Groups | None = None
     known: dict[str, KnownValues] = field(default_factory=dict)
     merged: frozenset[int] = frozenset()
+    named: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
 
     def by_family(self) -> dict[str, int]:
         """Return the number of categories by family."""
@@ -143,7 +148,8 @@ def build(
         if any(domain in (s.head, s.tail) for s in kb.schema.relation(name).signatures):
             left_out[f"of relation {name}, whose label has {problem}"] += kb.schema.relation(name).pairs
     groups = _groups(kb, by_node, left_out)
-    parts = [_by_nodes(kb, groups, left_out)]
+    named: dict[str, int] = {}
+    parts = [_by_nodes(kb, groups, left_out, named)]
     parts += [_by_values(kb, domain, f) for f in chosen if f.attribute is not None]
     parts += [_by_file(kb, domain, path, left_out) for path in files]
     items = [item for part, _ in parts for item in part]
@@ -163,6 +169,7 @@ def build(
     found_here = _numbered(domain, [items[i] for i in keep], matrix[np.array(keep)], left_out, in_files)
     found_here.groups = groups
     found_here.merged = merged_nodes(kb)
+    found_here.named = np.array([named.get(items[at].expression, -1) for at in keep], np.int64)
     found_here.known = _known(kb, domain, chosen, groups, items, matrix)
     return found_here
 
@@ -271,8 +278,10 @@ def _groups(kb: KnowledgeBase, node_families: Sequence[Family], left_out: Counte
     return Groups(node_families, sets.kinds[rows, 0], sets.values[rows, 0], sets.matrix[rows])
 
 
-def _by_nodes(kb: KnowledgeBase, groups: Groups | None, left_out: Counter[str]) -> tuple[list[Category], Any]:
-    """Return the groups of two or more nodes as categories."""
+def _by_nodes(
+    kb: KnowledgeBase, groups: Groups | None, left_out: Counter[str], named: dict[str, int]
+) -> tuple[list[Category], Any]:
+    """Return the groups of two or more nodes as categories, and add the nodes that they name to ``named``."""
     if groups is None:
         return [], _stacked([], kb.schema.nodes)
     sizes = np.diff(groups.matrix.indptr)
@@ -280,15 +289,47 @@ def _by_nodes(kb: KnowledgeBase, groups: Groups | None, left_out: Counter[str]) 
     left_out[_TRIVIAL] += len(sizes) - len(rows)
     names = _names(kb, groups.values[rows])
     untelling = left_out_markers(kb)
+    above = [frozenset() if _follows(family) else wholes(kb, family.other) for family in groups.families]
     told = [row for row in rows.tolist() if int(groups.values[row]) not in untelling]
     left_out.update(untelling[int(node)] for node in groups.values[rows].tolist() if node in untelling)
+    partial = {row for row in told if int(groups.values[row]) in above[groups.families_of[row]]}
+    left_out.update({_PARTIAL: len(partial)} if partial else {})
+    general = _general(groups, sizes, _names(kb, groups.values))
+    left_out.update({_GENERAL: len(general.intersection(told))} if general else {})
+    told = [row for row in told if row not in partial and row not in general]
     rows = np.array(told, np.int64)
     items = []
     for row in told:
         family, (key, name) = groups.families[groups.families_of[row]], names[int(groups.values[row])]
         expression = family.expression(f"#{key}")
+        named[expression] = int(groups.values[row])
         items.append(Category(family.phrase(name), expression, family.id, name, int(sizes[row]), family.cues))
     return items, groups.matrix[rows]
+
+
+def _general(groups: Groups, sizes: NDArray[np.int32], names: Mapping[int, tuple[str, str]]) -> set[int]:
+    """Return the groups named by a term that is more general than that of a group with other members.
+
+    *Writers* would leave out the novelists of whom the KB says no more.
+    """
+    left_out: set[int] = set()
+    for number, family in enumerate(groups.families):
+        if family.other and is_marker(family.other):
+            continue
+        rows = np.flatnonzero((groups.families_of == number) & (sizes > 0)).tolist()
+        named = {name: row for row in rows if (name := names[int(groups.values[row])][1]) and name.islower()}
+        for name, row in named.items():
+            for wider in more_general(name) & named.keys():
+                above = named[wider]
+                common = groups.matrix[[row]].multiply(groups.matrix[[above]]).nnz
+                if common < sizes[row]:
+                    left_out.add(above)
+    return left_out
+
+
+def _follows(family: Family) -> bool:
+    """Return whether the members of a family's categories include those of parts or special kinds."""
+    return any(isinstance(part, syntax.Edge) and part.closure for part in syntax.subtrees(parse(family.id)))
 
 
 def _names(kb: KnowledgeBase, ids: NDArray[np.int32]) -> dict[int, tuple[str, str]]:

@@ -9,12 +9,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-import numpy as np
-
 from kbkit.answers import syntax
 from kbkit.answers.parse import parse
 from kbkit.answers.syntax import Condition, Edge, Filter, Nodes, Slot, Step
-from kbkit.benchmarks.fit_nodes import are_codes, are_lists
+from kbkit.benchmarks.fit_nodes import are_codes, are_lists, below, is_mutual, runs
 from kbkit.benchmarks.predicates import CONSTANT, unfit_attribute, unfit_relation
 from kbkit.benchmarks.quest.grammar import parsed
 from kbkit.directory.files import parse_toml
@@ -24,18 +22,12 @@ from kbkit.english.facts import FactFrames
 from kbkit.english.names import named
 from kbkit.english.readable import attribute_problem
 from kbkit.english.relations import Link, unworded
-from kbkit.english.types import are_people, type_noun, type_plural
+from kbkit.english.types import type_noun, type_plural
 from kbkit.english.words import YEARS, plural, with_name
 from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Attribute, Relation, quote
 
-_DOWN = re.compile(
-    r"(has_?)?(sub(category|class|field|topic|genre|type|part)?|narrower|child|hyponym)\w*|has_part|contains"
-)
-_UP = re.compile(
-    r"(has_?)?(super\w*|parent|broader|hypernym)\w*|part_of|(sub_?(class|category|field|topic)_of)|is_?a|kind_of"
-)
 _WORKED_AS = f"worked as {categories.NAME}"
 _FEW_NUMBERS = 50
 _MAX_VALUES = 5_000
@@ -164,7 +156,7 @@ def _relations(kb: KnowledgeBase, domain: str) -> Iterator[Family]:
         label = _label(relation)
         as_head, as_tail = (Link(relation, domain, None, of_head=of_head).given for of_head in (True, False))
         either = "" if as_head or as_tail else categories.of_either(domain, label)
-        mutual = _mutual(kb, relation)
+        mutual = is_mutual(kb, relation)
         for signature in relation.signatures:
             if signature.head == domain:
                 ends = "both" if categories.of_either(domain, label) else "heads"
@@ -172,7 +164,7 @@ def _relations(kb: KnowledgeBase, domain: str) -> Iterator[Family]:
                 yield _family(kb, path, domain, signature.tail, as_head or label, either)
             # With the same pairs in both directions there is one family, worded as for heads.
             twice = mutual or bool(categories.of_either(domain, label))
-            if signature.tail == domain and (not twice or not _runs(relation, domain, signature.head)):
+            if signature.tail == domain and (not twice or not runs(relation, domain, signature.head)):
                 path = _path(kb, relation, signature.head, domain, "tails")
                 if as_tail or either:
                     yield _family(kb, path, domain, signature.head, as_tail or label, either)
@@ -197,22 +189,6 @@ def _label(relation: Relation) -> str:
     return " ".join((relation.label or relation.name.replace("_", " ")).split())
 
 
-def _runs(relation: Relation, head: str, tail: str) -> bool:
-    return any((s.head, s.tail) == (head, tail) for s in relation.signatures)
-
-
-def _mutual(kb: KnowledgeBase, relation: Relation) -> bool:
-    """Return whether a relation has each of its pairs in both directions, as a symmetric one does."""
-    if relation.symmetric:
-        return True
-    if not all(_runs(relation, s.tail, s.head) for s in relation.signatures):
-        return False
-    there, back = (kb.session.move(relation.name, forward) for forward in (True, False))
-    heads = [np.array([]) if c.heads is None else c.heads for c in (there, back)]
-    same = (there.offsets, back.offsets), (there.targets, back.targets), heads
-    return there.first == back.first and all(np.array_equal(one, other) for one, other in same)
-
-
 def _path(kb: KnowledgeBase, relation: Relation, other: str, domain: str, ends: str) -> str:
     """Return the path from a node of ``other`` to the domain's nodes: the relation's ``ends`` are heads, tails or both.
 
@@ -221,11 +197,11 @@ def _path(kb: KnowledgeBase, relation: Relation, other: str, domain: str, ends: 
     Parts count for what is in a whole, not for what is on or flows into it: a coast on the Red Sea is none on an ocean.
     """
     edge = Edge(relation.name)
-    if _runs(relation, other, domain) and not relation.symmetric and ends != "tails":
+    if runs(relation, other, domain) and not relation.symmetric and ends != "tails":
         edge = replace(edge, inverse=True)
     if other == domain and _downwards(kb, relation, domain) is not None:
         edge = replace(edge, closure="+")
-    both = ends == "both" and edge.inverse and not _mutual(kb, relation)
+    both = ends == "both" and edge.inverse and not is_mutual(kb, relation)
     step = Step((edge, replace(edge, inverse=False)) if both else (edge,))
     start: tuple[syntax.Expression | Step, ...] = (Nodes(other, Slot(other)),)
     below = (_downwards(kb, each, other) for each in kb.schema.relations) if other != domain else iter(())
@@ -239,15 +215,9 @@ def _path(kb: KnowledgeBase, relation: Relation, other: str, domain: str, ends: 
 
 
 def _downwards(kb: KnowledgeBase, relation: Relation, node_type: str) -> Edge | None:
-    """Return the step from a node to all below it, if a relation of a type to itself is a hierarchy.
-
-    It must be named like one. A mutual relation is not a hierarchy, and neither is one between people.
-    """
-    name = relation.name.casefold().replace(" ", "_").replace("-", "_")
-    down, up = _DOWN.fullmatch(name), _UP.fullmatch(name)
-    if not (down or up) or not _runs(relation, node_type, node_type) or are_people(node_type):
-        return None
-    return None if _mutual(kb, relation) else Edge(relation.name, inverse=bool(up), closure="*")
+    """Return the step from a node to all below it, if a relation of a type to itself is a hierarchy."""
+    forward = below(kb, relation, node_type)
+    return None if forward is None else Edge(relation.name, inverse=not forward, closure="*")
 
 
 # -- attributes -------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from kbkit.answers.parse import parse
 from kbkit.english.frames import frame_file
 from kbkit.english.modifiers import FormSlot, WordedForm
 
-_TIERS = ("first", "forms", "otherwise")
+_TIERS = ("first", "forms", "otherwise", "last")
 
 
 @dataclass(frozen=True)

@@ -172,7 +172,7 @@ class _Run:
     def complete(self, pipeline: Pipeline, drawn: _Drawn) -> tuple[dict[Group, list[Item]], list[Item]]:
         """Return the queries of each domain and shape that pass all stages, and all queries that were tried.
 
-        A dropped query is replaced from the reserve.
+        A dropped query is replaced from the reserve, that of other shapes if its own is used up.
         """
         phrases: dict[str, dict[str, str]] = defaultdict(dict)
         for category in drawn.categories:
@@ -196,7 +196,9 @@ class _Run:
                 batch += items[:missing]
                 reserve[group] = items[missing:]
             if not batch:
-                return {group: items for group, items in complete.items() if items}, seen
+                if not _shared_out(wanted, complete, reserve):
+                    return {group: items for group, items in complete.items() if items}, seen
+                continue
             for stage, work in stages:
                 pipeline.advance(stage, batch, work)
             seen += batch
@@ -295,6 +297,19 @@ class _Run:
                 QueryLabels(item.id, labelled, removed, dropped="too few of its answers are relevant" * dropped)
             )
         return rows
+
+
+def _shared_out(
+    wanted: dict[Group, int], complete: Mapping[Group, Sequence[Item]], reserve: Mapping[Group, Sequence[Item]]
+) -> bool:
+    """Share the missing queries of groups without a reserve among the others; return whether there are any."""
+    spare = [group for group, items in reserve.items() if items]
+    missing = sum(max(0, count - len(complete[group])) for group, count in wanted.items())
+    for group in wanted:
+        wanted[group] = len(complete[group])
+    for number in range(missing if spare else 0):
+        wanted[spare[number % len(spare)]] += 1
+    return bool(spare and missing)
 
 
 def _labelling(item: Item, position: int, texts: Mapping[int, Document]) -> Labelling:

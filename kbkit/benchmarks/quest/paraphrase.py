@@ -19,8 +19,7 @@ from kbkit.english.modifiers import (
     are_people,
     divided,
     fits,
-    group_of,
-    grouped,
+    heads_of,
     in_group,
     lengthened,
 )
@@ -98,6 +97,7 @@ class Parser:
     def __init__(self, categories: Mapping[str, str]) -> None:
         self.categories = categories
         self._first: dict[int, frozenset[str]] = {}
+        self._named: dict[int, dict[tuple[str, str], list[str]]] = {}
 
     @cached_property
     def _folded(self) -> Mapping[str, str]:
@@ -114,9 +114,20 @@ class Parser:
         """Return the first characters that a query over these phrases can have."""
         if id(known) not in self._first:
             forms = {form.text[0] for shape in grammar().shapes for form in shape.readable if form.text[0] != "{"}
-            groups = {group_of(phrase)[:1] for phrase in known}
+            groups = {words[:1] for _, words in self._heads(known)}
             self._first[id(known)] = frozenset(forms | groups | {phrase[:1] for phrase in known})
         return self._first[id(known)]
+
+    def _heads(self, known: Mapping[str, str]) -> Mapping[tuple[str, str], list[str]]:
+        """Return the phrases by the kind of a slot that says them in words of its own, and these words."""
+        if id(known) not in self._named:
+            named: dict[tuple[str, str], list[str]] = {}
+            for phrase in known:
+                for kind, words in heads_of(phrase):
+                    for text in {words, words.casefold(), words[:1].lower() + words[1:]}:
+                        named.setdefault((kind, text), []).append(phrase)
+            self._named[id(known)] = named
+        return self._named[id(known)]
 
     def parse(self, query: str) -> str | None:
         """Return the expression of a query of the grammar; None if there is none, or more than one.
@@ -128,7 +139,7 @@ class Parser:
         for known, words in ((self.categories, text), (self.categories, lowered), (self._folded, text.casefold())):
             initials = self._initials(known)
             starts = (start for start in _without_leads(words) if start[:1] in initials)
-            readings = {reading for start in starts for reading in _readings(start, known)}
+            readings = {reading for start in starts for reading in _readings(start, known, self._heads(known))}
             if readings:
                 fewest = min(len(parts) for _, parts in readings)
                 best = {reading for reading in readings if len(reading[1]) == fewest}
@@ -149,13 +160,16 @@ def _without_leads(text: str) -> Iterator[str]:
         yield from (words[len(lead) + 1 :] for lead in grammar().read_leads if words.startswith(lead + " "))
 
 
-def _readings(text: str, known: Mapping[str, str]) -> Iterator[tuple[int, tuple[str, ...]]]:
+_Heads = Mapping[tuple[str, str], Sequence[str]]
+
+
+def _readings(text: str, known: Mapping[str, str], heads: _Heads) -> Iterator[tuple[int, tuple[str, ...]]]:
     """Yield every reading of a text: number of the shape, expressions of its letters."""
     for number, shape in enumerate(grammar().shapes):
         for form in shape.readable:
             if not all(piece in text for piece in form.literals):
                 continue
-            for letters in _matches(form, 0, text, {}, known):
+            for letters in _matches(form, 0, text, {}, known, heads):
                 yield number, _expressions(shape, letters, known)
 
 
@@ -165,7 +179,7 @@ def _expressions(shape: Shape, phrases: Mapping[str, str], known: Mapping[str, s
 
 
 def _matches(
-    form: WordedForm, position: int, text: str, phrases: dict[str, str], known: Mapping[str, str]
+    form: WordedForm, position: int, text: str, phrases: dict[str, str], known: Mapping[str, str], heads: _Heads
 ) -> Iterator[dict[str, str]]:
     """Yield the phrases of the letters, if the pieces of a form from ``position`` on match the whole text."""
     if position == len(form.pieces):
@@ -175,12 +189,12 @@ def _matches(
     piece = form.pieces[position]
     if isinstance(piece, str):
         if text.startswith(piece):
-            yield from _matches(form, position + 1, text[len(piece) :], phrases, known)
+            yield from _matches(form, position + 1, text[len(piece) :], phrases, known, heads)
         return
     for end in _ends(form, position, text):
-        for phrase in _phrases(piece, text[:end], phrases):
+        for phrase in _phrases(piece, text[:end], phrases, heads):
             if phrase in known:
-                yield from _matches(form, position + 1, text[end:], {**phrases, piece.letter: phrase}, known)
+                yield from _matches(form, position + 1, text[end:], {**phrases, piece.letter: phrase}, known, heads)
 
 
 def _ends(form: WordedForm, position: int, text: str) -> Iterator[int]:
@@ -196,16 +210,18 @@ def _ends(form: WordedForm, position: int, text: str) -> Iterator[int]:
         end = text.find(following, end + 1)
 
 
-def _phrases(slot: FormSlot, words: str, phrases: Mapping[str, str]) -> list[str]:
+def _phrases(slot: FormSlot, words: str, phrases: Mapping[str, str], heads: _Heads) -> Sequence[str]:
     """Return the complete phrases that the words of a slot can stand for."""
-    if slot.kind == ":group":
-        return grouped(words)
+    if slot.kind in (":group", ":adjective", ":year"):
+        return heads.get((slot.kind, words), ())
     if slot.kind == ":noun":
         return [words] if are_people(words) and not divided(words)[1] else []
     if slot.is_whole:
         return [words] if not slot.kind or fits(slot, divided(words)[1]) else []
     head, before = divided(next(iter(phrases.values())))
     head = PEOPLE if not before and are_people(head) else head
+    if slot.kind == "again":
+        return [f"{head} {rest}" for rest in lengthened(divided([*phrases.values()][-1])[1], words)] if words else []
     if slot.kind in ("short", "joint"):
         return [f"{head} {rest}" for rest in lengthened(before, words)] if words else []
     if slot.kind == "in":

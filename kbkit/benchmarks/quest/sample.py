@@ -23,10 +23,11 @@ from kbkit.english.stems import shares_stem
 _CANDIDATES = 5_000
 """Minimum number of expressions of a shape to choose from."""
 _UNION_TRIES = 4
-_ENOUGH = 5
-"""Unions of related categories per requested query that are enough; many are dropped later for too many answers."""
-_RELATED, _COMMON = 0.15, 2
-"""Fraction of the members of the smaller of two categories, and their number, that makes them related if in common."""
+_RELATED, _TOGETHER, _COMMON = 0.15, 0.3, 2
+"""Fraction of the members of the smaller of two categories that makes them related if in common, that lets them be the
+parts of a union, and their number."""
+_EFFECT = 0.1
+"""Fraction of the answers that each category must add or leave out."""
 _SLACK = 1.25
 """Number of possible queries required per requested query, because later stages drop some."""
 _USES = (3, 6, 12, 1_000_000)
@@ -120,7 +121,7 @@ def candidates(categories: Categories, shape: Shape, request: SampleRequest) -> 
     same = np.sort(categories.same[rows], axis=1)
     rows = rows[(same[:, 1:] != same[:, :-1]).all(axis=1)]
     if _ops(shape) <= {"|"}:
-        rows = _of_one_family(categories, rows, request.count)
+        rows = _of_one_family(categories, rows)
     if "-" in _ops(shape):
         rows = _deniable(categories, rows)
     if _ops(shape) == {"&"}:
@@ -135,12 +136,25 @@ def candidates(categories: Categories, shape: Shape, request: SampleRequest) -> 
     sizes = np.diff(total.indptr)
     keep = (sizes >= request.min_answers) & (sizes <= request.max_answers)
     for rest in _simplified(shape.tree):
-        keep &= np.diff(_sets(rest, letters).indptr) != sizes
+        others = np.diff(_sets(rest, letters).indptr)
+        keep &= np.abs(others - sizes) >= np.maximum(1, _EFFECT * np.maximum(others, sizes))
     if len(shape.letters) > 1 and categories.merged and not _ops(shape) <= {"|"}:
         keep &= total @ np.isin(np.arange(total.shape[1]), list(categories.merged)).astype(np.int32) == 0
     if "-" in _ops(shape):
         keep &= _are_known(categories, rows[:, -1], total)
+    if len(categories.named):
+        keep &= ~_names_answer(categories, rows, total)
     return Candidates(rows[keep], total[np.flatnonzero(keep)], len(drawn.values) >= limited.count)
+
+
+def _names_answer(categories: Categories, rows: NDArray[np.int32], answers: Any) -> NDArray[np.bool_]:
+    """Return which rows name one of their answers, as *neighbours of Chad or Niger* does."""
+    import scipy.sparse as sp
+
+    named = categories.named[rows]
+    at, letters = np.nonzero(named >= 0)
+    marked = sp.csr_array((np.ones(len(at), np.int32), (at, named[at, letters])), shape=answers.shape)
+    return np.asarray(answers.multiply(marked).sum(axis=1) > 0).ravel()
 
 
 def _deniable(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -148,25 +162,30 @@ def _deniable(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int
 
     It may not if it is a label, if the values of its family are incomplete, if it names a person and the others do not,
     or if it has few members in common with them: *made in Peru but not directed by Jane Doe* is not plausible, and
-    neither is *with Ann Lee but not with Bo Li* for actors who met once.
+    neither is *with Ann Lee but not with Bo Li* for actors who met once. A job is denied of people with another job
+    only: *citizens of Peru who are not film directors* is not plausible.
     """
     known = [categories.known.get(item.family) for item in categories.items]
     people = np.array([one is not None and one.of_people for one in known])
     fit = np.array([one is None or (one.are_whole and not one.are_labels) for one in known])
-    last = rows[:, -1]
-    kept: NDArray[np.int32] = rows[fit[last] & (~people[last] | people[rows[:, :-1]].any(axis=1))]
+    jobs = np.array([not divided(item.phrase)[1] and are_people(item.phrase) for item in categories.items])
+    last, others = rows[:, -1], rows[:, :-1]
+    fit_here = fit[last] & (~people[last] | people[others].any(axis=1)) & (~jobs[last] | jobs[others].any(axis=1))
+    kept: NDArray[np.int32] = rows[fit_here]
     related = np.ones(len(kept), bool)
     for column in range(kept.shape[1] - 1):
         related &= _are_related(categories, kept[:, column], kept[:, -1])
-    return kept[related] if related.any() else kept
+    return kept[related]
 
 
-def _are_related(categories: Categories, some: NDArray[np.int32], others: NDArray[np.int32]) -> NDArray[np.bool_]:
+def _are_related(
+    categories: Categories, some: NDArray[np.int32], others: NDArray[np.int32], share: float = _RELATED
+) -> NDArray[np.bool_]:
     """Return which pairs of categories have many members in common."""
     matrix: Any = categories.sets.matrix
     sizes = np.diff(matrix.indptr)
     common = np.diff(matrix[some].multiply(matrix[others]).tocsr().indptr)
-    return np.asarray(common >= np.maximum(_COMMON, _RELATED * np.minimum(sizes[some], sizes[others])), bool)
+    return np.asarray(common >= np.maximum(_COMMON, share * np.minimum(sizes[some], sizes[others])), bool)
 
 
 def _are_known(categories: Categories, denied: NDArray[np.int32], answers: Any) -> NDArray[np.bool_]:
@@ -219,25 +238,23 @@ def _are_bare(categories: Categories) -> NDArray[np.bool_]:
     return np.array([not divided(item.phrase)[1] and not are_people(item.phrase) for item in categories.items], bool)
 
 
-def _of_one_family(categories: Categories, rows: NDArray[np.int32], count: int) -> NDArray[np.int32]:
-    """Return the rows whose categories are of one family, *made in France or in Italy*; all rows if there are none.
+def _of_one_family(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the rows whose categories are of one family, if there are any, and have many members in common.
 
-    Rows of categories with many common members come first. If there are enough of them for ``count`` queries, the
-    others, such as *made in France or in Peru*, are dropped. Labels are dropped if there are other families: *tagged
-    christmas or robots* has two unrelated parts.
+    *With Ann Lee or Bo Li* is plausible for actors who met often, *made in France or in Peru* is not. Labels are
+    dropped if there are other families: *tagged christmas or robots* has two unrelated parts.
     """
     families = np.unique([item.family for item in categories.items], return_inverse=True)[1]
     known = [categories.known.get(item.family) for item in categories.items]
     labels = np.array([one is not None and one.are_labels for one in known])
     kept = rows[(families[rows] == families[rows[:, :1]]).all(axis=1)]
     kept = kept[~labels[kept[:, 0]]] if not labels[kept[:, 0]].all() else kept
-    if not len(kept):
-        return rows
+    kept = kept if len(kept) else rows
     related = np.ones(len(kept), bool)
     for one, other in combinations(range(kept.shape[1]), 2):
-        related &= _are_related(categories, kept[:, one], kept[:, other])
+        related &= _are_related(categories, kept[:, one], kept[:, other], _TOGETHER)
     together: NDArray[np.int32] = kept[related]
-    return together if len(together) >= _ENOUGH * count else np.concatenate((together, kept[~related]))
+    return together
 
 
 def _without_repeats(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -24,8 +24,9 @@ PHRASE, CONDITION = "phrase", "condition"
 _MAX_PHRASES = 60
 """Telling phrases of a gold answer that are considered."""
 _MAX_NEIGHBORS = 2_000
-_GOLDS = 6
-"""Candidates that are tried as the gold answer until about as many as wanted meet the requirements."""
+_GOLDS, _CONSIDERED = 6, 20
+"""Candidates that are tried as the gold answer until about as many as wanted meet the requirements, and candidates
+among which those with phrases are looked for."""
 _PHRASE_FIRST = 0.75
 """Probability that a phrase is preferred to a condition."""
 _PAIRED = 0.6
@@ -115,10 +116,16 @@ class Chooser:
         with_text = [row for row, node in enumerate(candidates) if self._documents[node].passages]
         rows = with_text or list(range(len(candidates)))
         pair = limit > 1 and bool(rng.random() < _PAIRED)
+        prefers_phrase = bool(rng.random() < _PHRASE_FIRST)
         gold, options, chosen, least = rows[0], [], [], np.inf
-        for row in rng.permutation(rows)[:_GOLDS].tolist():
+        tried = rng.permutation(rows).tolist()
+        if prefers_phrase and self._kind != CONDITION:  # of some more candidates, those with a phrase first
+            documents = {row: self._documents[candidates[row]] for row in tried[:_CONSIDERED]}
+            told = [row for row, own in documents.items() if self._phrases(candidates, own, hidden, role, relations)]
+            tried = told + [row for row in tried if row not in told]
+        for row in tried[:_GOLDS]:
             available = [o for o in self._options(candidates, row, hidden, role, wanted, relations) if not o.mask.all()]
-            best = self._best(available, wanted, rng, pair=pair) if available else []
+            best = self._best(available, wanted, rng, pair=pair, prefers_phrase=prefers_phrase) if available else []
             cost = _cost(best, wanted) if best else np.inf
             if cost < least:
                 gold, options, chosen, least = row, available, best, cost
@@ -242,11 +249,13 @@ class Chooser:
         return [name for name in self._kb.stores.nodes.frame(ids)["name"].to_list() if name]
 
     @staticmethod
-    def _best(options: Sequence[_Option], wanted: int, rng: np.random.Generator, *, pair: bool) -> list[_Option]:
+    def _best(
+        options: Sequence[_Option], wanted: int, rng: np.random.Generator, *, pair: bool, prefers_phrase: bool
+    ) -> list[_Option]:
         """Return the option, or with ``pair`` the two options, that as many candidates meet as wanted.
 
         Two conditions of a pair each leave out candidates that the other accepts; a term may be there to say more.
-        Among equally good ones the choice is random among the rarest terms, with a preference for terms.
+        Among equally good ones the choice is random among the rarest terms.
         """
         masks = np.array([option.mask for option in options], np.int32)
         common = masks @ masks.T
@@ -262,7 +271,7 @@ class Chooser:
             cost = np.where(np.eye(len(options), dtype=bool), np.abs(common - wanted) / wanted, np.inf)
         is_phrase = np.array([option.is_phrase for option in options])
         best = cost.min()
-        if rng.random() < _PHRASE_FIRST:
+        if prefers_phrase:
             with_phrase = np.where(is_phrase[:, None] | is_phrase[None, :], cost, np.inf)
             if with_phrase.min() <= best + _TOLERANCE:
                 cost, best = with_phrase, with_phrase.min()

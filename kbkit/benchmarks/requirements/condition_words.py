@@ -71,9 +71,10 @@ def between(attribute: Attribute, low: float, high: float, *, are_years: bool) -
         value = " ".join(filter(None, (number, unit)))
         amounts = [english.with_article(f"{noun} of {bound.format(value)}") for bound in _AMOUNT[is_least]]
         clauses = [f"{noun} is {bound.format(value)}" for bound in _AMOUNT[is_least]]
-        having = [_having(amount) for amount in amounts] + _measured(noun, value, is_least=is_least)
+        measured = _measured(noun, value, is_least=is_least)
+        having = [_having(amount) for amount in amounts[: 2 if measured else None]] + measured
         having += [ConditionWords(_having(amount).one, _having(amount).several, whose)
-                   for amount, whose in zip(amounts, clauses, strict=False)]  # fmt: skip
+                   for amount, whose in zip(amounts, clauses[: 1 if measured else None], strict=False)]  # fmt: skip
         return WordedCondition(attribute.name, test, tuple(having))
     return WordedCondition(attribute.name, test, tuple(_having(amount) for amount in amounts))
 

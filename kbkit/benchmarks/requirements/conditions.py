@@ -14,7 +14,7 @@ from kbkit import english
 from kbkit.benchmarks.fit_nodes import are_codes, are_lists
 from kbkit.benchmarks.predicates import CONSTANT, unfit_attribute
 from kbkit.benchmarks.requirements.condition_words import WordedCondition, between, equal, flag
-from kbkit.english.attributes import attribute_words, is_flag
+from kbkit.english.attributes import attribute_words, is_flag, is_popularity
 from kbkit.english.readable import attribute_problem
 from kbkit.english.types import type_noun
 from kbkit.english.words import YEARS
@@ -24,8 +24,11 @@ from kbkit.schema import Attribute, quote
 _NOT_COMPARED = re.compile(r"(?i)(?:.* )?(?:number|no|rank)")
 """Numbers that are no amounts."""
 _NUMERIC = re.compile(r"(?:U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DOUBLE|FLOAT|DECIMAL.*)")
-_RATINGS = frozenset(("score", "rating", "stars"))
-"""Attributes that get no upper bound: *with a rating of at most 3* is not a plausible question."""
+RATINGS = frozenset(("score", "rating", "stars"))
+"""Attributes that get no upper bound: *with a rating of at most 3* is not a plausible question. Nor do popularity
+counts (:func:`kbkit.english.attributes.is_popularity`)."""
+_LEFT_OUT = 0.2
+"""Minimum fraction of the rows that a bound leaves out."""
 _RANKS = (1.0, 1.5, 2.0, 3.0)
 """Ranks at which a threshold is tried, relative to the wanted number of answers."""
 _MAX_VALUES, _MAX_LENGTH = 50, 30
@@ -90,10 +93,13 @@ class Conditions:
             column = values[attribute.name].cast(pl.Float64).to_numpy()
             if not np.isfinite(column).all():
                 continue
-            is_rating = attribute_words(attribute).noun.rpartition(" ")[2] in _RATINGS
-            for low, high in _intervals(column, gold, wanted, are_years=_are_years(attribute, column)):
+            words = attribute_words(attribute)
+            counts_people = is_popularity(words.counts or words.noun)
+            is_open = counts_people or words.noun.rpartition(" ")[2] in RATINGS
+            intervals = _intervals(column, gold, wanted, are_years=_are_years(attribute, column))
+            for low, high in [(rounded(low), high) for low, high in intervals] if counts_people else intervals:
                 mask = (column >= low) & (column <= high)
-                if mask[gold] and not (is_rating and math.isinf(low)):
+                if mask[gold] and mask.mean() <= 1 - _LEFT_OUT and not (is_open and math.isinf(low)):
                     conditions.append((between(attribute, low, high, are_years=_are_years(attribute, column)), mask))
         for attribute in self._texts:
             texts = values[attribute.name]
@@ -140,6 +146,14 @@ def _intervals(column: NDArray[np.float64], gold: int, wanted: int, *, are_years
             start = max(0, min(first - rank // 2, len(ascending) - rank))
             ranges.append((float(ascending[start]), float(ascending[start + rank - 1])))
     return list(dict.fromkeys((low, high) for low, high in ranges if low < high))
+
+
+def rounded(bound: float) -> float:
+    """Return the largest of 1, 2 or 5 times a power of ten that is not above a positive bound."""
+    if bound <= 0 or not math.isfinite(bound):
+        return bound
+    power = 10.0 ** math.floor(math.log10(bound))
+    return next(factor * power for factor in (5, 2, 1) if factor * power <= bound)
 
 
 def _round_between(below: NDArray[np.float64], bound: float, *, are_years: bool) -> float:

@@ -35,6 +35,8 @@ _NEAR = 0.6
 _TOKEN = re.compile(r"[^\W_]+")
 _TITLES = frozenset(("name", "title"))
 """Fields that are no sentences."""
+_DESCRIPTIONS = frozenset(("description", "definition", "gloss", "summary"))
+"""Fields that say in short what a thing is: a common noun in one, such as *museums*, is there by chance."""
 
 
 @dataclass(frozen=True)
@@ -218,7 +220,9 @@ def telling_phrases(
             if forms in phrases or is_avoided or is_crude(text) or leaks(text, hidden):
                 continue
             is_repeated = contains(text, neighbors)
-            if is_list and untelling(text, "keyword"):
+            if is_list and (untelling(text, "keyword") or text.casefold() in matcher.untold):
+                continue
+            if field in _DESCRIPTIONS and text.islower():
                 continue
             if not is_list and (is_repeated or (field != "name" and shares_stem(text, document.names))):
                 continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,20 +14,21 @@ from numpy.typing import NDArray
 
 from kbkit.answers import syntax
 from kbkit.answers import templates as catalogue
-from kbkit.answers.algebra import Difference, Hop, Intersection, Lookup
+from kbkit.answers.algebra import Difference, Hop, Intersection, Lookup, Plan
+from kbkit.answers.operator_tree import operators
 from kbkit.answers.parse import parse
 from kbkit.answers.sample import slot_columns
 from kbkit.answers.suggest import suggest
 from kbkit.answers.templates import Template
 from kbkit.answers.wording import noun_phrase, shared_middles
 from kbkit.benchmarks.documents import types_with_text
-from kbkit.benchmarks.fit_nodes import MISSING, is_optional, left_out_markers, merged_nodes
+from kbkit.benchmarks.fit_nodes import MISSING, is_optional, left_out_markers, merged_nodes, wholes
 from kbkit.benchmarks.pipeline import Row, Stage
 from kbkit.benchmarks.requirements.plausible import implausible
 from kbkit.english.noun_phrases import NounPhrase, given
 from kbkit.english.readable import name_problem
 from kbkit.english.relations import REMEDY, roles_of, unworded
-from kbkit.english.types import type_noun
+from kbkit.english.types import WORKS, are_people, type_noun
 from kbkit.english.words import YEARS
 from kbkit.errors import Command, KbError, Option
 from kbkit.kb import KnowledgeBase
@@ -45,6 +46,8 @@ _SPARE = 3
 _TIERS = (60, 20, 6)
 """Minimum numbers of candidates, from which half as many answers can be wanted."""
 _SLOT = re.compile("<([^<>]+)>")
+_LEFT_OUT = 0.2
+"""Minimum fraction of the nodes of one path that the other path leaves out."""
 
 
 @dataclass(frozen=True)
@@ -340,6 +343,7 @@ def groundings(kb: KnowledgeBase, template: Template, frame: pl.DataFrame) -> li
     answers = kb.answers_many(template, bindings).group_by("binding", maintain_order=True).agg("node")
     candidates = dict(answers.iter_rows())
     idle = _idle(kb, template.tree(), bindings, {binding: len(nodes) for binding, nodes in candidates.items()})
+    idle |= _partial(kb, template.tree(), types, bindings) | _riddles(kb, template, bindings)
     return [
         Grounding(
             "",
@@ -357,17 +361,23 @@ def groundings(kb: KnowledgeBase, template: Template, frame: pl.DataFrame) -> li
 def _idle(kb: KnowledgeBase, tree: syntax.Expression, bindings: pl.DataFrame, sizes: Mapping[int, int]) -> set[int]:
     """Return the bindings of two paths that meet in which one path is redundant or incomplete.
 
-    A path is redundant if it excludes no node: *by Jane Doe and in English*, if all her films are in English. It is
-    incomplete if many nodes of the other path have no value of its relation: *dramas by Jane Doe*, if many of her films
-    have no genre.
+    A path is redundant if it excludes hardly any node: *by Jane Doe and in English*, if all her films are in English.
+    It is incomplete if many nodes of the other path have no value of its relation: *dramas by Jane Doe*, if many of
+    her films have no genre.
     """
+    tree = _with_start(tree)
     if not isinstance(tree, syntax.Path) or tree.arrows != ("->", "->", "<-", "<-"):
         return set()
     start, step, middle, last_step, end = tree.elements
     arms = [syntax.Path(elements, ("->", "->")) for elements in ((start, step, middle), (end, last_step, middle))]
     found = [kb.answers_many(str(arm), bindings.select(syntax.slots(arm))).select("binding", "node") for arm in arms]
     counts = [dict(frame.group_by("binding").len().iter_rows()) for frame in found]
-    idle = {binding for of_arm in counts for binding, count in of_arm.items() if count == sizes.get(binding)}
+    idle = {
+        binding
+        for of_arm in counts
+        for binding, count in of_arm.items()
+        if sizes.get(binding, 0) > (1 - _LEFT_OUT) * count
+    }
     for arm, own, other in ((arms[0], counts[0], 1), (arms[1], counts[1], 0)):
         if (known := _with_value(kb, arm)) is None:
             continue
@@ -379,6 +389,71 @@ def _idle(kb: KnowledgeBase, tree: syntax.Expression, bindings: pl.DataFrame, si
             if of_other <= own.get(binding, 0) and count > MISSING * of_other:
                 idle.add(binding)
     return idle
+
+
+def _with_start(tree: syntax.Expression) -> syntax.Expression:
+    """Return an expression without the difference that excludes the nodes that a query names."""
+    is_without = isinstance(tree, syntax.Combine) and tree.op == "-" and isinstance(tree.parts[1], syntax.Nodes)
+    return tree.parts[0] if isinstance(tree, syntax.Combine) and is_without else tree
+
+
+def _partial(
+    kb: KnowledgeBase, tree: syntax.Expression, types: Mapping[str, str | None], bindings: pl.DataFrame
+) -> set[int]:
+    """Return the bindings that name a whole whose parts the relations do not count.
+
+    A country on the Gulf of Guinea has a coast on the Atlantic Ocean to a reader, though not in the KB.
+    """
+    found: set[int] = set()
+    for path in (part for part in syntax.subtrees(tree) if isinstance(part, syntax.Path)):
+        for end, step in ((path.elements[0], path.elements[1]), (path.elements[-1], path.elements[-2])):
+            if not isinstance(end, syntax.Nodes) or not isinstance(end.selector, syntax.Slot):
+                continue
+            slot = end.selector.name
+            stated = {edge.relation for edge in step.edges} if isinstance(step, syntax.Step) else set()
+            above = wholes(kb, types[slot] or "", stated)
+            keys = [key.removeprefix("#") for key in bindings[slot].to_list()]
+            ids = kb.stores.nodes.unique_ids(types[slot] or "", keys).tolist() if len(above) else []
+            found.update(binding for binding, node in enumerate(ids) if node in above)
+    return found
+
+
+def _riddles(kb: KnowledgeBase, template: Template, bindings: pl.DataFrame) -> set[int]:
+    """Return the bindings of chains whose unnamed middle a person would name or leave alone.
+
+    That is *one of the same countries as the Rhine*, where the named thing has several middles and nothing says what
+    they are of it; and one person who is told by anything but a work: *married to the theoretical physicist*.
+    """
+    found: set[int] = set()
+    plan = kb.session.resolved(template.tree(), template.expression)
+    types = {p.source.name: p.type for p in plan.parameters if isinstance(p.source, syntax.Slot)}
+    words = phrase(kb, template)
+    for slot, middle, moves, leads_back in _middles(plan):
+        is_work = type_noun(types[slot] or "").rpartition(" ")[2] in WORKS
+        shared = words and words.sharing(type_noun(middle), f"<{slot}>", roles_of(middle, are_several=True))
+        is_told = any("shares " in clause.singular for clause in shared.clauses) if shared else False
+        if not (leads_back and not is_told) and not (are_people(middle) and not is_work):
+            continue
+        keys = [key.removeprefix("#") for key in bindings[slot].to_list()]
+        for binding, node in enumerate(kb.stores.nodes.unique_ids(types[slot] or "", keys).tolist()):
+            count = len(
+                {int(one) for relation, forward in moves for one in kb.session.move(relation, forward).neighbors(node)}
+            )
+            if (count > 1) if leads_back else (count == 1):
+                found.add(binding)
+    return found
+
+
+def _middles(plan: Plan) -> Iterator[tuple[str, str, list[tuple[str, bool]], bool]]:
+    """Yield each chain from a named node: its slot, the type and the moves to the middle, and whether it leads back."""
+    for hop in (operator for operator in operators(plan.root) if isinstance(operator, Hop)):
+        before = hop.source
+        if isinstance(before, Hop) and isinstance(before.source, Lookup) and before.type is not None:
+            source = next(p.source for p in plan.parameters if p.name == before.source.parameter)
+            if isinstance(source, syntax.Slot):
+                moves = [(move.relation, move.forward) for move in before.moves]
+                is_back = [(m.relation, not m.forward) for m in hop.moves] == moves
+                yield source.name, before.type, moves, is_back
 
 
 def _with_value(kb: KnowledgeBase, arm: syntax.Path) -> pl.Series | None:

@@ -17,22 +17,18 @@ from kbkit.english.noun_phrases import Clause, NounPhrase
 from kbkit.english.stems import words_of
 
 _VERBS = (("mentions", "mention"), ("refers to", "refer to"), ("talks about", "talk about"),
-          ("speaks of", "speak of"), ("brings up", "bring up"), ("touches on", "touch on"), ("tells of", "tell of"),
-          ("says something about", "say something about"))  # fmt: skip
+          ("speaks of", "speak of"), ("touches on", "touch on"), ("names", "name"))  # fmt: skip
 _STORY_VERBS = (("involves", "involve"), ("features", "feature"), ("includes", "include"),
                 ("deals with", "deal with"))  # fmt: skip
 _WORK_VERBS = (("involves", "involve"), ("deals with", "deal with"), ("is about", "are about"))
 """Verbs of texts that are stories, and of the works that tell them."""
-_LISTS = ("include", "contain", "list")
-"""Verbs of texts that are lists, such as keywords."""
-_OF_LISTS = ("{t} that {v} {x}", "{x} among {n}", "{x} in {n}", "the {n1} {x}")
-_OF_TEXTS = ("{t} that {v} {x}", "{t} that {v} {x}", "{t} {doing} {x}", "{x} mentioned in {n}")
+_OF_LISTS = ("{x} among {n}", "the {n1} {x}", "the {n1} {x}")
+_OF_TEXTS = ("{t} {doing} {x}", "{x} mentioned in {n}", "{x} in {n}", "a mention of {x} in {n}")
 _OF_STORIES = ("{t} that {v} {x}", "{t} {doing} {x}", "{t} with {x}", "{x} in {n}", "{x} in the story")
 """Objects of *have* for nodes whose texts contain the terms ``x``: ``t`` is *a plot*, ``n`` *their plots*."""
-_MODIFIERS = {
-    "list": ("with {x} among the {n}", "with the {n1} {x}"),
-}
-"""Phrases after the noun of nodes whose texts contain the terms ``x``. Not of stories: a detective directed by X."""
+_TAGGED = "tagged {x}"
+_LISTED = ("with the {n1} {x}", _TAGGED, _TAGGED)
+"""Phrases after the noun of nodes whose keywords are the terms ``x``. Not of stories: a detective directed by X."""
 _MODIFIED = 0.3
 """Probability of such a phrase where a text has one; also that the work itself features a term, not its text."""
 _CLAUSE = 0.5
@@ -101,24 +97,25 @@ def requirements(properties: Iterable[TextProperty], noun: str, rng: np.random.G
         is_many = english.is_plural(noun)
         kind = "list" if is_many else "story" if noun in _STORIES else "text"
         verbs = _STORY_VERBS if kind == "story" else _VERBS
-        of_list = _LISTS[int(rng.integers(len(_LISTS)))]
-        singular, plural = (of_list, of_list) if is_many else verbs[int(rng.integers(len(verbs)))]
+        singular, plural = verbs[int(rng.integers(len(verbs)))]
         is_of_work = kind == "story" and rng.random() < _MODIFIED
+        is_tag = kind == "list" and rng.random() < _MODIFIED
+        tagged = _TAGGED.format(x=listed)
         said = _of_work(listed, rng) if is_of_work else _said(noun, listed, singular, rng)
+        said = Clause(f"is {tagged}", f"are {tagged}") if is_tag else said
         one.append(said.singular)
         several.append(said.plural)
         if is_of_work:
             clauses.append(said)
-        elif kind == "list" and rng.random() < _MODIFIED:
-            forms = _MODIFIERS[kind]
-            form = forms[int(rng.integers(len(forms)))]
+        elif kind == "list":
+            form = _LISTED[int(rng.integers(len(_LISTED)))]
             one_noun = english.singular(noun) if is_many and len(terms) == 1 else noun
-            modifiers.append(form.format(x=listed, n=noun, n1=one_noun))
+            modifiers.append(form.format(x=listed, n1=one_noun))
         elif rng.random() < _CLAUSE:
             clauses.append(_said(noun, listed, singular, rng))
         else:
-            whose_one.append(f"{noun} {plural if is_many else singular} {listed}")
-            whose.append(f"{noun if is_many else english.plural(noun)} {plural} {listed}")
+            whose_one.append(f"{noun} {singular} {listed}")
+            whose.append(f"{english.plural(noun)} {plural} {listed}")
     for p in properties:
         if p.condition and not p.forms.get("noun"):
             one.append(p.forms["one"])
@@ -202,7 +199,7 @@ def sentences(
         or any(not one.before for one in required.clauses)
         or any(text.startswith(_WITH) for text in required.modifiers)
     )
-    fits = not (phrase.is_nested and is_hard)
+    fits = not (is_heavy and is_hard)
     is_alone = phrase.is_nested and not required.several
     values = {
         "np": plural,

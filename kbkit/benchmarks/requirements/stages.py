@@ -37,6 +37,8 @@ PROMPTS = ("stark_properties", "stark_fuse", "stark_rephrase", "stark_verify")
 PRODUCT_PROMPTS = ("stark_product_properties", "stark_product_fuse", "stark_product_category")
 _BATCH, _BATCH_WITH_MODEL = 200, 25
 """Rows per batch: fewer with models, because each candidate's document is a call."""
+_MOST = 3
+"""Maximum number of conditions of a query without a model, if it has a requirement: named things and requirements."""
 _FEW = 8
 """Candidates of a query up to which relations alone are enough if the KB offers no other requirement."""
 _RELATIONS = 0.4
@@ -202,7 +204,8 @@ class StagesRun:
             elif not self.calls:
                 hidden = [] if self.settings.text else [name for node in nodes for name in documents[node].names]
                 hidden += [slot.name for slot in query[Grounding].slots.values()]
-                limit = self.settings.max_properties
+                # Three conditions in all: more read as a list.
+                limit = max(1, min(self.settings.max_properties, _MOST - len(query[Grounding].slots)))
                 wanted, alone = query[Grounding].wanted, self.settings.relations_only is None
                 stated = relational.relations_of(self.templates[query[Grounding].template])
                 gold, properties = chooser.choose(

@@ -39,6 +39,13 @@ def related_words(word: str) -> RelatedWords:
     return RelatedWords(_ranked(synonyms), _ranked(general), tuple(places.split(",") if places else ()))
 
 
+def more_general(noun: str) -> set[str]:
+    """Return the nouns that are surely more general than one: *physicist* and *scientist* for *nuclear physicist*."""
+    head = noun.rpartition(" ")[2]
+    general = {one for one, rank in related_words(head).general.items() if not rank}
+    return general | ({head} if head != noun else set())
+
+
 def _ranked(text: str) -> dict[str, int]:
     pairs = (part.split(":") for part in text.split())
     return {word: int(rank) for word, rank in pairs}

@@ -71,6 +71,7 @@ KINDS = {
     "films made in France": "country#fr -> film",
     "films made in Chad": "country#td -> film",
     "films made in Peru": "country#pe -> film",
+    "films rated R": "rating#r -> film",
     "films in the War genre": "genre#war -> film",
     "films in the Crime genre": "genre#crime -> film",
     'films with the keyword "robot"': "keyword#robot -> film",
@@ -124,7 +125,7 @@ def test_every_form_is_written_and_parsed(shape: Shape) -> None:
             ("films made in France", "films made in Chad", "films made in Peru"),
             "films made in France, Chad, or Peru",
         ),
-        ("_ that are also _", ("films from 1994", "films that last long"), "films from 1994 that last long"),
+        ("_ that are also _", ("films from 1994", "films that last long"), "1994 films that last long"),
         (
             "_ that are also _",
             ("films that last long", "films in which Bo Li acted"),
@@ -148,9 +149,9 @@ def test_every_form_is_written_and_parsed(shape: Shape) -> None:
         (
             "_ that are also _ but not _",
             ("films in the War genre", "films made in Chad", "films whose color is Gold"),
-            "War films made in Chad, but not those whose color is Gold",
+            "war films made in Chad, but not those whose color is Gold",
         ),
-        ("_ that are also _", ("films in the Sci-Fi genre", "films from 1994"), "Sci-Fi films from 1994"),
+        ("_ that are also _", ("films in the Sci-Fi genre", "films from 1994"), "science-fiction films from 1994"),
         ("_ that are also _", ("chemists", "playwrights"), "chemists who are also playwrights"),
         (
             "_ that are also _",
@@ -160,7 +161,7 @@ def test_every_form_is_written_and_parsed(shape: Shape) -> None:
         (
             "_ that are also both _ and _",
             ("films in the War genre", "films in the Crime genre", "films in the Sci-Fi genre"),
-            "War films in both the Crime genre and the Sci-Fi genre",
+            "science-fiction crime war films",
         ),
     ],
 )
@@ -171,7 +172,7 @@ def test_wordings_by_hand(template: str, phrases: tuple[str, ...], query: str) -
     seeds = range(60)
     written = {by_grammar(shape, phrases, Parser(KINDS), random.Random(seed)) for seed in seeds}
     assert query[0].upper() + query[1:] in written
-    assert all(text[0].isupper() and text.endswith("?") == text.startswith("What") for text in written)
+    assert all(not text[0].islower() and text.endswith("?") == text.startswith("What") for text in written)
 
 
 def test_a_form_needs_one_head() -> None:

@@ -194,6 +194,7 @@ def test_comparisons(drafter: Drafter) -> None:
         "goals": "Goals",
         "debut year": "Debut year",
     }
+    assert drafter.which(drafter.measured[0], [0, 1], is_high=True).startswith("whichever of ")
     for draft, answers in drafts(drafter, "compare", (2, 3, 4)):
         assert named(draft) == set(cells(draft, "Player"))
         [(phrase, (name, pick))] = [(text, found) for text, found in words.items() if text in draft.question]

@@ -37,6 +37,7 @@ from kbkit.benchmarks.requirements.textual import READER, Requirement, role_for
 from kbkit.benchmarks.ska.graphs.decoys import ContestedChooser
 from kbkit.benchmarks.ska.graphs.subgraphs import two_way
 from kbkit.english.markers import is_marker
+from kbkit.english.noun_phrases import NounPhrase
 from kbkit.english.types import are_people
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
@@ -56,8 +57,9 @@ _MAX_PHRASES = 2
 _CONSIDERED = 300
 """Suggested templates among which pairs of paths are looked for."""
 _PAIRS = 12
-_EXCLUDED, _LEFT = 3, 8
-"""Greatest number of excluded candidates, and of all candidates, of a question with an exclusion."""
+_EXCLUDED, _LEFT = (2, 3), 8
+"""Numbers of excluded candidates, and greatest number of all candidates, of a question with an exclusion."""
+_DENIED_JOB, _JOB = "did not work as ", "worked as "
 _ATTEMPTS = 4
 """Groundings drawn for each question with an exclusion."""
 _SHARES = (0.55, 0.2, 0.25)
@@ -160,13 +162,19 @@ def _exclusions(kb: KnowledgeBase, seed: int) -> list[tuple[Template, Template]]
         for number, (left, right) in enumerate((sides, sides[::-1])):
             without = str(syntax.combine("-", left, right))
             phrase = noun_phrase(kb.session.resolved(parse(without), without), kb.schema)
-            if phrase is not None:
+            if phrase is not None and _is_like(phrase):
                 template = Template(f"suggest/{name}_excluded{number}", without, answer, slots)
                 candidates.append((not phrase.clauses[-1].is_subject, template, both))
     turns: dict[tuple[bool, str], Iterator[int]] = {}
     # Subjects first: *that are not members of the UN* rather than *that the Nile does not flow through*.
     candidates.sort(key=lambda row: (row[0], next(turns.setdefault((row[0], row[1].answer), itertools.count()))))
     return [(template, both) for _, template, both in candidates[:_PAIRS]]
+
+
+def _is_like(phrase: NounPhrase) -> bool:
+    """Return whether a question may deny what the last clause denies: a job of people with another job only."""
+    *given, denied = (clause.singular for clause in phrase.clauses)
+    return not denied.startswith(_DENIED_JOB) or any(one.startswith(_JOB) for one in given)
 
 
 def _parts(sides: Sequence[syntax.Expression]) -> Iterator[object]:
@@ -185,16 +193,16 @@ def _sides(tree: syntax.Expression) -> tuple[syntax.Expression, syntax.Expressio
 
 
 def _grounded(kb: KnowledgeBase, pairs: Sequence[tuple[Template, Template]], count: int, seed: int) -> list[Grounding]:
-    """Return groundings of templates with an exclusion that excludes few candidates, and not all."""
+    """Return groundings of templates with an exclusion that excludes some candidates and leaves several."""
     share = -(-_ATTEMPTS * count // max(1, len(pairs)))
     groundings: list[Grounding] = []
     for template, both in pairs:
         known, whole = _known(kb, template)
-        frame = kb.sample(both, share, seed, 1, _EXCLUDED) if whole else pl.DataFrame()
+        frame = kb.sample(both, share, seed, *_EXCLUDED) if whole else pl.DataFrame()
         for grounding in relational.groundings(kb, both, frame):
             expression = syntax.fill(template.tree(), {slot: f"#{node.key}" for slot, node in grounding.slots.items()})
             candidates = kb.answers(str(expression)).ids.tolist()
-            if 0 < len(candidates) <= _LEFT - len(grounding.candidates) and known.issuperset(candidates):
+            if 1 < len(candidates) <= _LEFT - len(grounding.candidates) and known.issuperset(candidates):
                 groundings.append(
                     dataclasses.replace(
                         grounding, template=template.id, expression=str(expression), candidates=candidates
@@ -209,15 +217,15 @@ def _known(kb: KnowledgeBase, template: Template) -> tuple[frozenset[int], bool]
     """Return the nodes with a value of the relation that an exclusion denies, and whether a question may deny it.
 
     A node without any value is no answer: that it does not have one value says nothing. Labels are not denied, as lists
-    of them are never whole; nor are people, unless the rest of the question is about people too.
+    of them are never whole; nor are people, as in *films by Jane Doe without Ann Lee*.
     """
     tree = template.tree()
     assert isinstance(tree, syntax.Combine)
     left, right = tree.parts
     assert isinstance(left, syntax.Path) and isinstance(right, syntax.Path)
-    start, given = right.elements[0], left.elements[0]
-    assert isinstance(start, syntax.Nodes) and isinstance(given, syntax.Nodes)
-    if is_marker(start.type or "") or (are_people(start.type or "") and not are_people(given.type or "")):
+    start = right.elements[0]
+    assert isinstance(start, syntax.Nodes)
+    if is_marker(start.type or "") or are_people(start.type or ""):
         return frozenset(), False
     every = syntax.Path((syntax.Nodes(start.type), *right.elements[1:]), right.arrows)
     plan = kb.session.resolved(every, str(every))

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from kbkit import english
+from kbkit.benchmarks.requirements.conditions import RATINGS, rounded
 from kbkit.benchmarks.ska.tables import wording
 from kbkit.benchmarks.ska.tables.columns import CATEGORY, NAME, NUMBER, YEAR, WebColumn
 from kbkit.benchmarks.ska.tables.wording import RowCondition
-from kbkit.english.attributes import located
+from kbkit.english.attributes import is_popularity, located
 
 Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 _MAX_VALUE = 50
@@ -91,12 +92,14 @@ def amounts(column: WebColumn, row: int) -> Iterator[RowCondition]:
     if value is None or not column.is_numeric or not column.noun or column.is_of_another:
         return
     numbers, known = column.amounts
-    for is_least in (True, False):
+    is_open = is_popularity(column.noun)
+    has_least = is_open or column.noun.rpartition(" ")[2] in RATINGS
+    for is_least in (True,) if has_least else (True, False):
         side = known[known < value] if is_least else known[known > value]
         if not len(side):
             continue
         other = float(side[-1] if is_least else side[0])
-        bound = _round_bound(value, other, column.decimals)
+        bound = rounded(value) if is_open else _round_bound(value, other, column.decimals)
         mask = numbers >= bound if is_least else numbers <= bound
         sql = f"{column.number_sql} {'>=' if is_least else '<='} {bound:.10g}"
         words = _amount(column, bound, is_least=is_least)

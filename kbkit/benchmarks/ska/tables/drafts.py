@@ -16,6 +16,7 @@ from kbkit.benchmarks.ska.tables.conditions import amounts, equal, literal
 from kbkit.benchmarks.ska.tables.data import TableData
 from kbkit.benchmarks.ska.tables.wording import RowCondition
 from kbkit.english.askable import is_technical
+from kbkit.english.attributes import is_popularity
 
 _T = TypeVar("_T")
 _MAX_KEY = 60
@@ -97,6 +98,11 @@ class Drafter:
         worded = [c for c in self.table.columns if c.noun and not c.by and " of the " not in c.noun]
         worded = [c for c in worded if wording.can_ask(c) or (c.kind == YEAR and not is_technical(c.noun))]
         return [c for c in worded if c.is_numeric and len(c.counts) > 3]
+
+    @cached_property
+    def measured(self) -> list[WebColumn]:
+        """The columns that can be compared and added, without counts of the people who noticed a thing."""
+        return [c for c in self.numeric if not is_popularity(c.noun)]
 
     def name(self, row: int) -> str:
         """Return the name of a row in a sentence."""
@@ -275,24 +281,21 @@ class Drafter:
         rows = self.some(count, rng, lambda row: column.numbers[row] is not None and self.has_value(column, row))
         return (column, rows) if rows else None
 
-    def which(self, column: WebColumn, *, is_high: bool, count: int) -> str:
-        """Return *with the largest area*, or *that was founded first*."""
+    def which(self, column: WebColumn, rows: Sequence[int], *, is_high: bool) -> str:
+        """Return *the larger of A and B*, or *whichever of A, B, and C was founded first*."""
+        keys, is_pair = self.names(rows), len(rows) == 2
+        if adjectives := wording.adjectives(column):
+            return f"the {adjectives[(1 if is_pair else 3) + (not is_high)]} of {keys}"
         most = column.extremes[0 if is_high else 1]
-        most = _COMPARED[most] if count == 2 else most
+        most = _COMPARED[most] if is_pair else most
         last = column.noun.rpartition(" ")[2]
-        if column.kind == YEAR and last == "year":
-            return f"from the {most} {column.noun}"
         if column.kind == YEAR and english.is_participle(last):
-            return f"that was {column.noun} {('later' if count == 2 else 'last') if is_high else 'first'}"
-        return f"with {'' if most in ('more', 'fewer') else 'the '}{most} {column.noun}"
-
-    def comparative(self, column: WebColumn, *, is_high: bool) -> str:
-        """Return the comparative for a column, such as *larger* or *smaller*."""
-        return _COMPARED[column.extremes[0 if is_high else 1]]
+            return f"whichever of {keys} was {column.noun} {('later' if is_pair else 'last') if is_high else 'first'}"
+        return f"whichever of {keys} has {'' if most in ('more', 'fewer') else 'the '}{most} {column.noun}"
 
     def compare(self, count: int, rng: np.random.Generator) -> TableDraft | None:
         """Ask for a cell of that named row whose number is the largest or the smallest."""
-        numbered = self._numbered(count, rng, self.numeric)
+        numbered = self._numbered(count, rng, self.measured)
         is_high = bool(rng.random() < 0.65)
         if numbered is None or not self._extreme(numbered[0], numbered[1], is_high=is_high):
             return None
@@ -306,15 +309,14 @@ class Drafter:
         order = "DESC" if is_high else "ASC"
         sql = f"SELECT {asked.sql} FROM table_rows WHERE {self.guarded(rows)}"
         sql += f" ORDER BY {column.number_sql} {order} LIMIT 1"
-        question = wording.lookup(asked, f"the one {self.which(column, is_high=is_high, count=count)}", rng, self.noun)
-        text = wording.drawn(
-            "only" if count > 2 else "only_two", rng, keys=self.names(rows), question=wording.continued(question)
-        )
+        text = wording.lookup(asked, self.which(column, rows, is_high=is_high), rng, self.noun)
         return TableDraft("compare", text, sql, self.named(rows), tuple(sorted(rows)), self.topics(rows))
 
     def highest(self, count: int, rng: np.random.Generator) -> TableDraft | None:
         """Ask for the largest or the smallest number of named rows."""
-        numbered = self._numbered(count, rng, [c for c in self.numeric if wording.can_ask(c) and not c.is_count])
+        columns = [c for c in self.numeric if wording.can_ask(c) and not c.is_count]
+        columns = [c for c in columns if count > 2 or (c.unit and wording.adjectives(c))]
+        numbered = self._numbered(count, rng, columns)
         is_high = bool(rng.random() < 0.65)
         if numbered is None or not self._extreme(numbered[0], numbered[1], is_high=is_high):
             return None
@@ -325,14 +327,15 @@ class Drafter:
         sql = f"SELECT {column.sql} FROM table_rows WHERE {self.guarded(rows)}"
         sql += f" ORDER BY {column.number_sql} {order} LIMIT 1"
         name = "highest" if count > 2 else "highest_two"
-        most = most if count > 2 else _COMPARED[most]
+        adjective, *more = wording.adjectives(column) or ("", most, most)
         text = wording.drawn(name, rng, most=most, noun=column.noun, keys=self.names(rows), unit=unit,
+                             adjective=adjective, more=more[not is_high],
                              a=self.name(rows[0]), b=self.name(rows[1]))  # fmt: skip
         return TableDraft("highest", text, sql, self.named(rows), tuple(sorted(rows)), self.topics(rows))
 
     def sum(self, count: int, rng: np.random.Generator) -> TableDraft | None:
         """Ask for the sum of two to five named rows."""
-        numbered = self._numbered(count, rng, [c for c in self.numeric if c.adds_up]) if count <= 5 else None
+        numbered = self._numbered(count, rng, [c for c in self.measured if c.adds_up]) if count <= 5 else None
         if numbered is None:
             return None
         column, rows = numbered
@@ -347,7 +350,7 @@ class Drafter:
 
     def difference(self, count: int, rng: np.random.Generator) -> TableDraft | None:
         """Ask for the difference of the numbers of two named rows."""
-        columns = [c for c in self.numeric if c.kind == NUMBER or english.is_participle(c.noun.rpartition(" ")[2])]
+        columns = [c for c in self.measured if c.kind == NUMBER or english.is_participle(c.noun.rpartition(" ")[2])]
         numbered = self._numbered(count, rng, columns) if count == 2 else None
         if numbered is None or not self._extreme(numbered[0], numbered[1], is_high=True):
             return None

@@ -1,13 +1,12 @@
 """Questions over a table and the texts that its cells link to: the form *table+text*.
 
-A question describes a row by a clause of its passage (*the river known for its gharials*) or by three of its keywords,
+A question describes a row by a clause of its passage (*the river known for its gharials*) or by two of its keywords,
 and asks for a cell that the passage does not give.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -23,15 +22,15 @@ from kbkit.benchmarks.requirements.textual import READER
 from kbkit.benchmarks.ska.tables import wording
 from kbkit.benchmarks.ska.tables.conditions import literal
 from kbkit.benchmarks.ska.tables.drafts import Drafter, TableDraft
+from kbkit.english.attributes import is_popularity
 from kbkit.english.descriptions import descriptions
 from kbkit.english.stems import is_english, shares_stem
 
 _ROW = "entry"
 """What a row is called if the subject of the table is unknown."""
-_KINDS = {"cell": 0.7, "compared": 0.3}
 _NUMBER = re.compile(r"\d{3,}")
 _WORD = re.compile(r"[^\W_]+")
-_ITEMS, _CONSIDERED = 3, 5
+_ITEMS, _CONSIDERED = 2, 5
 """Number of list items, such as keywords, in a description, and number of the rarest items to choose from."""
 _SHARED = 0.5
 """Maximum fraction of the words of a clause that the text of another row may contain."""
@@ -100,18 +99,11 @@ class TextDrafter:
         return {row: frozenset(self._mentions.forms(one.text)) for row, one in self._documents.items()}
 
     def draft(self, rng: np.random.Generator) -> TableDraft | None:
-        """Return a question of a random kind; None if the chosen one does not work out."""
-        makers: dict[str, Callable[[np.random.Generator], TableDraft | None]] = {
-            "cell": self._cell, "compared": self._compared,
-        }  # fmt: skip
+        """Return a question; None if none works out."""
         if len(self._rows) < 2:
             return None
-        if english.is_plural(self._table.text_noun):
-            makers.pop("compared")  # six keywords make a question too long to read
-        weight = np.array([_KINDS[name] for name in makers])
-        kind = list(makers)[int(rng.choice(len(makers), p=weight / weight.sum()))]
         for _ in range(_TRIES):
-            draft = makers[kind](rng)
+            draft = self._cell(rng)
             if draft is not None:
                 return draft
         return None
@@ -151,7 +143,7 @@ class TextDrafter:
         return len(words) > 2 and most <= _SHARED * len(words)
 
     def _by_items(self, row: int) -> list[_Described]:
-        """Return descriptions by three list items, such as keywords, that no other row has together."""
+        """Return descriptions by two list items, such as keywords, that no other row has together."""
         document, cells = self._documents[row], [cell for cell in self._table.rows[row] if cell]
         avoid = avoided(self._mentions, [document.name, self._noun])
         phrases = telling_phrases(document, READER, self._mentions, self._matcher, avoid, cells, folded(cells))
@@ -160,7 +152,7 @@ class TextDrafter:
         for chosen in combinations(items, _ITEMS):
             if self._holders(chosen) == [row]:
                 listed = english.listed([english.quoted(item) for item in chosen])
-                known.append(_Described(f"the {self._noun} with the {self._table.text_noun} {listed}", chosen))
+                known.append(_Described(f"the {self._noun} tagged {listed}", chosen))
         return known
 
     def _holders(self, phrases: tuple[str, ...]) -> list[int]:
@@ -168,12 +160,8 @@ class TextDrafter:
         wanted = [phrase.lower() for phrase in phrases]
         return [row for row, texts in self._lower.items() if any(all(one in text for one in wanted) for text in texts)]
 
-    def _where(self, *described: _Described) -> str:
-        said = [
-            " AND ".join(f"contains(lower(text), lower({literal(phrase)}))" for phrase in one.phrases)
-            for one in described
-        ]
-        condition = said[0] if len(said) == 1 else " OR ".join(f"({one})" for one in said)
+    def _where(self, described: _Described) -> str:
+        condition = " AND ".join(f"contains(lower(text), lower({literal(phrase)}))" for phrase in described.phrases)
         return f"{self._key.sql} IN (SELECT title FROM passages WHERE {condition})"
 
     def _passages(self, row: int, described: _Described) -> tuple[int, ...]:
@@ -202,7 +190,8 @@ class TextDrafter:
         texts = self._passages(row, described)
         columns = [
             c for c in self._drafter.asked
-            if self._drafter.has_value(c, row) and not c.is_of_another and not self._gives(texts, c.cells[row])
+            if self._drafter.has_value(c, row) and not c.is_of_another and not is_popularity(c.noun)
+            and not self._gives(texts, c.cells[row])
         ]  # fmt: skip
         if not columns:
             return None
@@ -211,32 +200,3 @@ class TextDrafter:
         sql = f"SELECT {column.sql} FROM table_rows WHERE {self._where(described)}"
         uses = self._drafter.named([row])
         return TableDraft("cell of a described row", text, sql, uses, (row,), (), texts, phrases=described.phrases)
-
-    def _compared(self, rng: np.random.Generator) -> TableDraft | None:
-        """Ask for the larger or the smaller number of two described rows, or for the later or the earlier year."""
-        both = [pair for pair in (self._one(rng), self._one(rng)) if pair is not None]
-        if len(both) < 2 or both[0][0] == both[1][0]:
-            return None
-        rows, named = [row for row, _ in both], [described for _, described in both]
-        texts = tuple(t for row, described in both for t in self._passages(row, described))
-        numeric = [c for c in self._drafter.numeric if None not in (c.numbers[rows[0]], c.numbers[rows[1]])
-                   and c.numbers[rows[0]] != c.numbers[rows[1]] and wording.can_ask(c) and not c.is_count
-                   and not any(self._gives(texts, c.cells[row]) for row in rows)]  # fmt: skip
-        if not numeric:
-            return None
-        column = numeric[int(rng.integers(len(numeric)))]
-        is_high = bool(rng.random() < 0.65)
-        most = self._drafter.comparative(column, is_high=is_high)
-        unit = f" in {column.unit}" if column.unit else ""
-        text = wording.drawn(
-            "highest_two", rng, most=most, noun=column.noun, unit=unit, a=named[0].said, b=named[1].said
-        )
-        where = self._where(*named)
-        sql = (
-            f"SELECT {column.sql} FROM table_rows WHERE {where} AND (SELECT count(*) FROM table_rows WHERE {where}) = 2"
-            f" ORDER BY {column.number_sql} {'DESC' if is_high else 'ASC'} LIMIT 1"
-        )
-        phrases = tuple(phrase for one in named for phrase in one.phrases)
-        return TableDraft(
-            "compared by text", text, sql, self._drafter.named(rows), tuple(rows), (), texts, phrases=phrases
-        )

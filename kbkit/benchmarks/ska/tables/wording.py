@@ -65,6 +65,11 @@ def drawn(name: str, rng: np.random.Generator, **values: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def adjectives(column: WebColumn) -> tuple[str, ...]:
+    """Return the adjective for a measure, its two comparatives and its two superlatives; () if there is none."""
+    return tuple(frame_file("tables")["adjectives"].get(column.noun, ()))
+
+
 def row_noun(table: TableData) -> str:
     """Return what a row is about, in the singular: *country*; "" if unknown."""
     if table.noun or table.key is None:
@@ -118,7 +123,7 @@ def thing(column: WebColumn, key: str) -> str:
 
 def _is_long(key: str) -> bool:
     """Return whether a row is described by a clause, which words after it would seem to belong to."""
-    return bool(re.match(r"the .* (?:whose|with|that|from|by|in) ", key))
+    return bool(re.match(r"the [a-z]|whichever ", key))
 
 
 def place_word(column: WebColumn, noun: str) -> str:
@@ -141,7 +146,7 @@ def lookup(column: WebColumn, key: str, rng: np.random.Generator, noun: str = ""
     elif not can_ask(column):
         return ""
     elif where and not column.is_plural and not column.is_of_another:
-        return drawn("place" if short else "lookup", rng, **values, where=where)
+        return drawn("place" if short else "place_long", rng, **values, where=where)
     elif column.kind == YEAR and column.noun == "year":
         name = "year_work" if noun in WORKS else "year"
     elif column.is_count:
@@ -178,11 +183,6 @@ def _lacks_unit(column: WebColumn) -> bool:
     """Return whether a column has amounts of a quantity whose unit neither the header nor the cells say."""
     said = column.unit or any(re.search(r"[^\W\d_eE]", cell) for cell in column.counts)
     return column.kind in (NUMBER, CODE) and not said and lacks_unit(column.noun.partition(" of the ")[0])
-
-
-def continued(question: str) -> str:
-    """Return a question as it is written after a phrase: with a small letter, unless it begins with *I*."""
-    return question if question.startswith("I ") else question[:1].lower() + question[1:]
 
 
 # -- conditions -------------------------------------------------------------------------------------------------------
