@@ -25,6 +25,8 @@ _SHORT = "~"
 """Marks wordings that follow a noun without a verb: ``~of Chad``."""
 _BEFORE = {"genre": "{}", "language": "{}-language"}
 """What names of a type say before the noun that has them."""
+_RECORDED = {True: "is recorded with", False: "is recorded for"}
+"""Neutral phrases of a head and of a tail."""
 _PASSIVE = re.compile(r"(?:is|was) \w+ by")
 
 
@@ -50,10 +52,25 @@ class Link:
 
     @property
     def given(self) -> str:
-        """The phrase of the recipe, or that of a common label that is a noun, or ""."""
+        """The phrase of the recipe, or that of a common label that is a noun, or a neutral one, or ""."""
+        return self._known or (_RECORDED[self.of_head] if self.is_record else "")
+
+    @property
+    def _known(self) -> str:
         own = self.relation.phrase(self.subject, of_head=self.of_head)
         known = known_phrase(self.relation.label or self.relation.name, of_head=self.of_head)
         return own or known or self._of_group()
+
+    @property
+    def is_record(self) -> bool:
+        """Whether the label says no more than the type of the tail, as foreign keys do, so that the phrase is neutral.
+
+        *Room* of a reservation: booked, cleaned or left. Nothing says which, so the room is *recorded for* it.
+        """
+        tail = self.other if self.of_head else self.subject
+        label = spoken(self.relation.label or self.relation.name).casefold()
+        is_noun = tail is not None and label == type_noun(tail).casefold() and label not in GROUPS
+        return is_noun and of_noun(label) and not self._known
 
     def _of_group(self) -> str:
         """Return *is in the {} series* for a label that is the noun of a type of groups, or ""."""
@@ -89,6 +106,8 @@ class Link:
         ``is_named``: the thing is a name, so that it may be the subject of the clause (``that Ang Lee acted in``).
         """
         verb = self.verb
+        if self.is_record and not is_named:
+            return None  # recorded with a room that is recorded for a guest
         if verb is not None and verb.singular.startswith("{} "):
             own = VerbPhrase(verb.singular.removeprefix("{} "))
             text = f"{thing} {own.negated(is_plural=False) if is_negated else own.singular}"

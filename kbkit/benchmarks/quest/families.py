@@ -21,7 +21,7 @@ from kbkit.directory.files import parse_toml
 from kbkit.english import categories, facts
 from kbkit.english.attributes import attribute_words, is_flag
 from kbkit.english.facts import FactFrames
-from kbkit.english.names import named
+from kbkit.english.names import article_of, named
 from kbkit.english.readable import attribute_problem
 from kbkit.english.relations import Link, unworded
 from kbkit.english.types import are_people, type_noun, type_plural
@@ -169,22 +169,26 @@ def _relations(kb: KnowledgeBase, domain: str) -> Iterator[Family]:
             if signature.head == domain:
                 ends = "both" if categories.of_either(domain, label) else "heads"
                 path = _path(kb, relation, signature.tail, domain, ends)
-                yield _family(kb, path, domain, signature.tail, as_head or label, either)
+                record = Link(relation, domain, signature.tail, of_head=True)
+                own = as_head or (record.given if record.is_record else label)
+                yield _family(kb, path, domain, signature.tail, own, either)
             # With the same pairs in both directions there is one family, worded as for heads.
             twice = mutual or bool(categories.of_either(domain, label))
             if signature.tail == domain and (not twice or not _runs(relation, domain, signature.head)):
                 path = _path(kb, relation, signature.head, domain, "tails")
-                if as_tail or either:
-                    yield _family(kb, path, domain, signature.head, as_tail or label, either)
+                record = Link(relation, domain, signature.head, of_head=False)
+                own = as_tail or (record.given if record.is_record else "")
+                if own or either:
+                    yield _family(kb, path, domain, signature.head, own or label, either)
                 else:
                     pattern, fact = categories.of_tail(domain, label), facts.of_tail(domain, label)
-                    yield Family(path, pattern, None, signature.head, fact, kb.schema.type(signature.head).article)
+                    yield Family(path, pattern, None, signature.head, fact, article_of(kb.schema.type(signature.head)))
 
 
 def _family(kb: KnowledgeBase, path: str, domain: str, other: str, label: str, either: str) -> Family:
     """Return the family of nodes that are the subject of a label."""
     fact = facts.of_head(domain, label, other)
-    return Family(path, either or _of_head(domain, label, other), None, other, fact, kb.schema.type(other).article)
+    return Family(path, either or _of_head(domain, label, other), None, other, fact, article_of(kb.schema.type(other)))
 
 
 def _of_head(domain: str, label: str, other: str) -> str:

@@ -135,6 +135,9 @@ def equal(attribute: Attribute, value: str) -> WordedCondition:
     if kind := kind_noun(attribute.label or attribute.name, value):
         words = ConditionWords(f"is {english.with_article(kind)}", f"are {english.plural(kind)}", noun=kind)
         return WordedCondition(attribute.name, test, (words,))
+    if noun.casefold() == "location":
+        words = ConditionWords(f"is in {text}", f"are in {text}", modifier=f"in {text}")
+        return WordedCondition(attribute.name, test, (words,))
     if be := located(noun):
         words = ConditionWords(
             f"has its {noun} in {text}", f"have their {noun} in {text}", whose=f"{noun} {be} in {text}"

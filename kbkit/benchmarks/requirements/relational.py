@@ -15,18 +15,28 @@ from numpy.typing import NDArray
 from kbkit.answers import syntax
 from kbkit.answers import templates as catalogue
 from kbkit.answers.algebra import Difference, Hop, Intersection, Lookup
+from kbkit.answers.operator_tree import operators
 from kbkit.answers.parse import parse
 from kbkit.answers.sample import slot_columns
 from kbkit.answers.suggest import suggest
 from kbkit.answers.templates import Template
-from kbkit.answers.wording import noun_phrase, shared_middles
+from kbkit.answers.wording import noun_of, noun_phrase, shared_middles
 from kbkit.benchmarks.documents import types_with_text
-from kbkit.benchmarks.fit_nodes import MISSING, is_optional, left_out_markers, merged_nodes
+from kbkit.benchmarks.fit_nodes import (
+    MISSING,
+    head_nouns,
+    is_optional,
+    left_out_markers,
+    merged_nodes,
+    nameless_types,
+    unnamed,
+)
 from kbkit.benchmarks.pipeline import Row, Stage
 from kbkit.benchmarks.requirements.plausible import implausible
 from kbkit.english.noun_phrases import NounPhrase, given
 from kbkit.english.readable import name_problem
 from kbkit.english.relations import REMEDY, roles_of, unworded
+from kbkit.english.roles import TYPES_NEEDED, is_asked, is_label, is_untyped, tail_noun
 from kbkit.english.types import type_noun
 from kbkit.english.words import YEARS
 from kbkit.errors import Command, KbError, Option
@@ -130,6 +140,11 @@ def suggested(kb: KnowledgeBase, seed: int, least: int = 1) -> list[Template]:
         frame = _readable(kb, suggest(kb.session, _CONSIDERED, seed))
     if frame.is_empty():
         hint = ("Use ", Option("template"), " with a TOML file of templates")
+        if nameless := sorted(nameless_types(kb)):
+            message = f"Nodes of type {nameless[0]} have no names but numbers, so no question can ask for them"
+            raise KbError(message, "Give them names in the recipe, in column 'name' of load.sql, or use ", *hint[1:])
+        if head_nouns(kb) is not None:
+            raise KbError("Nothing says what the nodes without a type are", f"{TYPES_NEEDED}, or use ", *hint[1:])
         if problems := unworded(kb.schema):
             name, problem = next(iter(problems.items()))
             message = f"No template can be worded: the label of relation {name} has {problem}"
@@ -153,20 +168,33 @@ def suggested(kb: KnowledgeBase, seed: int, least: int = 1) -> list[Template]:
 
 def _readable(kb: KnowledgeBase, frame: pl.DataFrame) -> pl.DataFrame:
     """Return the suggestions that can be worded, of answers with texts if any has."""
+    frame = frame.filter(~pl.col("answer").is_in(sorted(nameless_types(kb))))
     if with_text := types_with_text(kb):
         frame = frame.filter(pl.col("answer").is_in(sorted(with_text)))
-    reads_well = [
-        noun_phrase(kb.session.resolved(parse(expression), expression), kb.schema) is not None
-        for expression in frame["expression"]
-    ]
+    heads = head_nouns(kb)
+    reads_well = [_reads_well(kb, expression, heads) for expression in frame["expression"]]
     return frame.filter(pl.Series(reads_well, dtype=pl.Boolean))
+
+
+def _reads_well(kb: KnowledgeBase, expression: str, heads: Mapping[str, str] | None) -> bool:
+    """Return whether an expression can be worded; of nodes without types, people and heads of relations are asked for.
+
+    Their labels, such as tags, are not used: their names are those of anything.
+    """
+    plan = kb.session.resolved(parse(expression), expression)
+    words = noun_phrase(plan, kb.schema, heads)
+    if words is None or heads is None or not is_untyped(plan.type):
+        return words is not None
+    moves = [move for operator in operators(plan.root) if isinstance(operator, Hop) for move in operator.moves]
+    nouns = [tail_noun(kb.schema.relation(move.relation)) for move in moves]
+    return is_asked(words.noun, heads) and all(noun and not is_label(noun) for noun in nouns)
 
 
 def phrase(kb: KnowledgeBase, template: Template) -> NounPhrase | None:
     """Return the answers of a template in words, with ``<slot>`` for each slot; None if that would not read well."""
     if template.phrase:
         return given(template.phrase, is_other=template.exclude_start)
-    return noun_phrase(kb.session.resolved(template.tree(), template.expression), kb.schema)
+    return noun_phrase(kb.session.resolved(template.tree(), template.expression), kb.schema, head_nouns(kb))
 
 
 def with_middles(
@@ -189,7 +217,7 @@ def _of_one_middle(
     kb: KnowledgeBase, template: Template, words: NounPhrase, slots: Mapping[str, NamedEntity]
 ) -> NounPhrase:
     """Return the phrase of a chain, which says *the country that ...* where the named node leads to one alone."""
-    plan = kb.session.resolved(template.tree(), template.expression)
+    plan, heads = kb.session.resolved(template.tree(), template.expression), head_nouns(kb) or {}
     chain = plan.root.left if isinstance(plan.root, Difference) else plan.root
     for hop in chain.parts if isinstance(chain, Intersection) else (chain,):
         before = hop.source if isinstance(hop, Hop) else None
@@ -204,7 +232,7 @@ def _of_one_middle(
             np.concatenate([kb.session.move(move.relation, move.forward).neighbors(node) for move in before.moves])
         )
         if kb.session.has_type(middles, before.type).sum() == 1 and not any(move.closure for move in before.moves):
-            words = words.of_one(type_noun(before.type))
+            words = words.of_one(noun_of(before, kb.schema, heads) or type_noun(before.type))
     return words
 
 
@@ -252,7 +280,7 @@ def draw(
             for template, frame in zip(chosen, frames, strict=True)
             for grounding in groundings(kb, template, frame)
         ]
-        drawn = unambiguous(kb, drawn)
+        drawn = _with_named_answers(kb, unambiguous(kb, drawn))
         order = np.random.default_rng((seed, tier)).permutation(len(drawn)).tolist()
         new = _spread([drawn[at] for at in order if drawn[at].expression not in by_expression], count, uses, most)
         by_expression |= {grounding.expression: grounding for grounding in new}
@@ -265,6 +293,12 @@ def draw(
     rows = list(by_expression.values())
     order = np.random.default_rng(seed).permutation(len(rows)).tolist()
     return [replace(rows[at], id=str(number)) for number, at in enumerate(order)]
+
+
+def _with_named_answers(kb: KnowledgeBase, drawn: Sequence[Grounding]) -> list[Grounding]:
+    """Return the groundings all of whose candidates have names: no reader knows what *277* or *Q42* is."""
+    unknown = unnamed(kb, {node for grounding in drawn for node in grounding.candidates})
+    return [grounding for grounding in drawn if unknown.isdisjoint(grounding.candidates)]
 
 
 def _spread(drawn: Sequence[Grounding], count: int, uses: Counter[tuple[str, str]], most: int) -> list[Grounding]:
