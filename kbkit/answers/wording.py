@@ -186,7 +186,9 @@ class _Words:
                 several = [inner.text(is_plural=True, reduce=True), *_other_texts(inner, is_plural=True)]
         if self._heads is not None and is_untyped(hop.type) and all(move.forward for move in hop.moves):
             noun = noun_of(hop, self._schema, self._heads)
-            return (role_clause(noun, thing), is_nested) if thing and noun and not is_negated else None
+            if not thing or not noun or is_negated:
+                return None
+            return replace(role_clause(noun, thing), others=tuple(role_clause(noun, one) for one in several)), is_nested
         links = [self._link(move, hop) for move in hop.moves if not move.closure]
         clauses = [link.clause(thing, is_named=is_named, is_negated=is_negated) for link in links if thing]
         known = [clause for clause in clauses if clause is not None]

@@ -23,8 +23,8 @@ _PEOPLE = frozenset(
         "actor", "actress", "adult", "artist", "author", "character", "child", "citizen", "composer", "contributor",
         "creator", "customer", "developer", "director", "doctor", "driver", "editor", "employee", "father", "founder",
         "human", "inventor", "kid", "leader", "member", "mother", "musician", "owner", "parent", "patient", "people",
-        "person", "candidate", "captain", "delegate", "graduate", "guest", "laureate", "mayor", "nurse", "participant", "player",
-        "politician", "producer", "president", "professor", "staff", "winner",
+        "person", "candidate", "captain", "delegate", "graduate", "guest", "laureate", "mayor", "nurse", "participant",
+        "player", "politician", "producer", "president", "professor", "staff", "winner",
          "researcher", "reviewer", "scientist", "singer", "speaker", "student",
         "teacher", "user", "voter", "woman", "man", "worker", "writer",
     )

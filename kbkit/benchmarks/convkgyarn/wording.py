@@ -225,11 +225,11 @@ def _numbered(noun: str, predicate: Predicate) -> str:
 
 def _of_relation(predicate: Predicate, schema: Schema, *, person: bool) -> PredicateWording | None:
     relation = schema.relation(predicate.relation)
-    if _SO_MANY.fullmatch(predicate.label):
-        return None
     forward = predicate.origin == "forward"
-    if is_untyped(predicate.type) and (not forward or is_label(tail_noun(relation) or "tag")):
-        return None  # what it starred in, of a person whom nothing calls one
+    # Not what it starred in, of a person whom nothing calls one.
+    is_unclear = is_untyped(predicate.type) and (not forward or is_label(tail_noun(relation) or "tag"))
+    if is_unclear or _SO_MANY.fullmatch(predicate.label):
+        return None
     if not relation.symmetric and is_mutual(relation) and of_noun(relation.label or relation.name):
         return _linked(predicate)
     entry = _entry("forward" if forward else "inverse", predicate, person=person)
