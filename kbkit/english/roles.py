@@ -16,7 +16,7 @@ from kbkit.english.noun_phrases import Clause
 from kbkit.english.relations import Link
 from kbkit.english.types import THING, type_noun
 from kbkit.english.verbs import GRADES, of_noun
-from kbkit.english.words import is_nominal, is_person, singular, spoken
+from kbkit.english.words import is_nominal, is_person, plural, singular, spoken
 from kbkit.schema import Relation
 
 TYPES_NEEDED = (
@@ -50,7 +50,7 @@ def tail_noun(relation: Relation) -> str:
 def is_label(noun: str) -> bool:
     """Return whether nodes with a noun are labels or grades of others, whose meaning no type explains."""
     last = noun.rpartition(" ")[2]
-    return last in MARKERS or last in GRADES
+    return last in MARKERS or not GRADES.isdisjoint((last, plural(last)))
 
 
 def is_asked(noun: str, heads: Mapping[str, str]) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 from kbkit.answers import syntax
 from kbkit.answers.parse import parse
 from kbkit.answers.syntax import Condition, Edge, Filter, Nodes, Slot, Step
-from kbkit.benchmarks.fit_nodes import are_codes, are_lists
+from kbkit.benchmarks.fit_nodes import are_codes, are_lists, head_nouns
 from kbkit.benchmarks.predicates import CONSTANT, unfit_attribute, unfit_relation
 from kbkit.benchmarks.quest.grammar import parsed
 from kbkit.directory.files import parse_toml
@@ -24,6 +24,7 @@ from kbkit.english.facts import FactFrames
 from kbkit.english.names import article_of, named
 from kbkit.english.readable import attribute_problem
 from kbkit.english.relations import Link, unworded
+from kbkit.english.roles import is_label, is_untyped, tail_noun
 from kbkit.english.types import are_people, type_noun, type_plural
 from kbkit.english.words import YEARS, plural, with_name
 from kbkit.errors import BadInputError, KbError
@@ -157,11 +158,15 @@ def _own(kb: KnowledgeBase, domain: str, expression: str) -> Family:
 
 def _relations(kb: KnowledgeBase, domain: str) -> Iterator[Family]:
     problems = unworded(kb.schema)
+    heads = head_nouns(kb) if is_untyped(domain) else None
     for relation in kb.schema.relations:
         of_domain = any(domain in (s.head, s.tail) for s in relation.signatures)
         if not of_domain or relation.name in problems or unfit_relation(relation):
             continue
         label = _label(relation)
+        if heads is not None:
+            yield from _by_role(kb, relation, domain, heads)
+            continue
         as_head, as_tail = (Link(relation, domain, None, of_head=of_head).given for of_head in (True, False))
         either = "" if as_head or as_tail else categories.of_either(domain, label)
         mutual = _mutual(kb, relation)
@@ -183,6 +188,19 @@ def _relations(kb: KnowledgeBase, domain: str) -> Iterator[Family]:
                 else:
                     pattern, fact = categories.of_tail(domain, label), facts.of_tail(domain, label)
                     yield Family(path, pattern, None, signature.head, fact, article_of(kb.schema.type(signature.head)))
+
+
+def _by_role(kb: KnowledgeBase, relation: Relation, domain: str, heads: Mapping[str, str]) -> Iterator[Family]:
+    """Yield the family of the heads of a relation of nodes without types, if they have a noun: *films by X*."""
+    noun, other = heads.get(relation.name, ""), tail_noun(relation)
+    if not noun or not other or is_label(other):
+        return
+    label = Link(relation, domain, None, of_head=True).given or _label(relation)
+    for signature in relation.signatures:
+        if signature.head == domain:
+            path = _path(kb, relation, signature.tail, domain, "heads")
+            fact = facts.of_head(noun, label, other)
+            yield Family(path, _of_head(noun, label, other), None, other, fact)
 
 
 def _family(kb: KnowledgeBase, path: str, domain: str, other: str, label: str, either: str) -> Family:
