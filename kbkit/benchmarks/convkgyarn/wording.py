@@ -79,9 +79,8 @@ def qualified(predicate: Predicate, qualifier: Qualifier, schema: Schema, *, per
         noun = "in the year [object]" if many[2] == "year" else "in [object]"
         of_people = many[1] == "people"
         word = "population" if of_people else many[1]
-        cores = [f"how many {many[1]}; did; have {noun}", f"what; was; {{S's}} {word} {noun};"]
-        cores += [f"what; was; the {word} of {{S}} {noun};"]
-        cores += [f"how many people lived in {{S}} {noun}"] if of_people else []
+        cores = [f"how many people lived in {{S}} {noun}" if of_people else f"how many {many[1]}; did; have {noun}"]
+        cores += [f"what; was; {{S's}} {word} {noun};", f"what; was; the {word} of {{S}} {noun};"]
         return _worded(cores, (f"{{S's}} {word} in [object]", f"{word} of {{S}} in [object]"), word, "object")
     entry = _entry("qualified", predicate, person=person, suffix=f"/{qualifier.label}")
     if entry and predicate.origin in ("forward", "attribute", "statement"):

@@ -108,7 +108,7 @@ def thing(column: WebColumn, key: str) -> str:
     if column.is_count:
         return f"the number of {column.noun} of {key}"
     unit = f" in {column.unit}" if column.unit else ""
-    if column.kind == DATE and column.noun.rpartition(" ")[2] not in _TIMES:
+    if column.kind == DATE and _TIMES.isdisjoint(column.noun.casefold().split()):
         return f"the {column.noun} date of {key}"
     if column.is_of_another and not re.match("the .* |['\"]", key):  # not: of the country of Tallinn
         first, _, rest = column.noun.partition(" of the ")
