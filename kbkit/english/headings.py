@@ -54,8 +54,9 @@ def relation_heading(schema: Schema, name: str, subject: str, other: str, *, of_
 
 @lru_cache(10_000)
 def _heading(relation: Relation, subject: str, other: str, of_head: bool) -> str:
-    verb = Link(relation, subject, other, of_head=of_head).verb
-    if verb is not None and "{}" not in verb.singular:
+    link = Link(relation, subject, other, of_head=of_head)
+    verb = link.verb
+    if verb is not None and "{}" not in verb.singular and not link.is_record:
         return verb.singular
     words = relation_words(relation)
     if of_head or relation.symmetric:

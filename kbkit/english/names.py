@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from kbkit.english.attributes import words_of_name
 from kbkit.english.types import THING, TITLED_WITH_SENTENCES, WORKS, type_noun
-from kbkit.english.words import is_person, listed, may_be_person, plural, quoted, with_article
+from kbkit.english.words import is_person, listed, plural, quoted, with_article
 from kbkit.schema import NodeType
 
 _TOWNS = {"city", "mountain", "town", "village"}
@@ -52,6 +52,14 @@ _CAPITALS = re.compile(r"[^\W\d_a-z]+(?:['’-][^\W\d_a-z]+)*(?: [^\W\d_a-z]+(?:
 _LONG_WORD = 5
 """Letters of a word from which it is no abbreviation."""
 _FULL_NAME = frozenset(("first name", "last name"))
+_RECORDS = frozenset(
+    (
+        "account", "application", "appointment", "booking", "card", "claim", "contract", "enrollment", "enrolment",
+        "entry", "invoice", "loan", "membership", "order", "payment", "policy", "purchase", "registration", "rental",
+        "reservation", "subscription", "ticket", "transaction", "visit",
+    )
+)  # fmt: skip
+"""Nouns of what people have, so that a record with a person's name is not the person."""
 _LEAD = re.compile(r"(the (\w[\w ]*) of )(.+)")
 
 
@@ -59,7 +67,8 @@ def article_of(node_type: NodeType) -> str:
     """Return what precedes the names of a type: its article, or *the reservation of* if these are names of people."""
     noun = type_noun(node_type.name)
     words = {words_of_name(attribute.label or attribute.name).noun.casefold() for attribute in node_type.attributes}
-    return node_type.article or (f"the {noun} of" if words >= _FULL_NAME and not may_be_person(noun) else "")
+    is_record = words >= _FULL_NAME and noun.rpartition(" ")[2] in _RECORDS
+    return node_type.article or (f"the {noun} of" if is_record else "")
 
 
 def listed_names(names: Sequence[str]) -> str:

@@ -63,14 +63,16 @@ class Link:
 
     @property
     def is_record(self) -> bool:
-        """Whether the label says no more than the type of the tail, as foreign keys do, so that the phrase is neutral.
+        """Whether the label says no more than the types, as foreign keys and link tables do, so the phrase is neutral.
 
         *Room* of a reservation: booked, cleaned or left. Nothing says which, so the room is *recorded for* it.
         """
-        tail = self.other if self.of_head else self.subject
+        head, tail = (self.subject, self.other) if self.of_head else (self.other, self.subject)
         label = spoken(self.relation.label or self.relation.name).casefold()
-        is_noun = tail is not None and label == type_noun(tail).casefold() and label not in GROUPS
-        return is_noun and of_noun(label) and not self._known
+        if tail is None or label in GROUPS or not of_noun(label) or self._known:
+            return False
+        end = type_noun(tail).casefold()
+        return label == end or (head is not None and label == f"{type_noun(head).casefold()} {end}")
 
     def _of_group(self) -> str:
         """Return *is in the {} series* for a label that is the noun of a type of groups, or ""."""

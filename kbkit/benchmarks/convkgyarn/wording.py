@@ -135,7 +135,7 @@ def _entry(part: str, predicate: Predicate, *, person: bool, suffix: str = "") -
     for name in (
         f"{noun}/{predicate.label}",
         f"{type_noun(predicate.type)}/{predicate.label}",
-        *([f"person/{predicate.label}"] * person),
+        *([f"person/{predicate.label}"] * (person or may_be_person(type_noun(predicate.type)))),
         predicate.label,
     ):
         if name + suffix in known:
@@ -180,7 +180,8 @@ def _of_noun(predicate: Predicate, entry: Mapping[str, Any] | None, *, person: b
         elif predicate.kind == "number" and is_plural(noun):
             cores += [Core.parse(f"how many {noun}; does; have")]
         else:
-            who = "who" if predicate.people else "what"
+            of_people = predicate.people or (predicate.kind == "text" and may_be_person(singular(noun)))
+            who = "who" if of_people else "what"
             cores += [Core(who, be, f"the {shown} of {{S}}"), Core(who, be, f"{{S's}} {shown}")]
         keys = keys or [f"{{S's}} {shown}", f"{shown} of {{S}}"]
     if not cores:

@@ -170,9 +170,11 @@ def can_ask(column: WebColumn) -> bool:
         return False
     if is_technical(column.noun) or _lacks_currency(column) or _lacks_unit(column):
         return False
+    last = column.noun.rpartition(" ")[2]
+    if last == "date" and column.kind not in (DATE, YEAR):
+        return False
     if attribute_problem(column.noun) or (column.kind == NUMBER and lacks_rater(column.noun)):
         return False
-    last = column.noun.rpartition(" ")[2]
     return not english.is_participle(last) or last in _NOUNS
 
 
