@@ -142,7 +142,7 @@ def suggested(kb: KnowledgeBase, seed: int, least: int = 1) -> list[Template]:
         hint = ("Use ", Option("template"), " with a TOML file of templates")
         if nameless := sorted(nameless_types(kb)):
             message = f"Nodes of type {nameless[0]} have no names but numbers, so no question can ask for them"
-            raise KbError(message, "Give them names in the recipe, in column 'name' of load.sql, or use ", *hint[1:])
+            raise KbError(message, "Give them names in the recipe (column 'name' of load.sql), or use ", *hint[1:])
         if head_nouns(kb) is not None:
             raise KbError("Nothing says what the nodes without a type are", f"{TYPES_NEEDED}, or use ", *hint[1:])
         if problems := unworded(kb.schema):
@@ -168,12 +168,20 @@ def suggested(kb: KnowledgeBase, seed: int, least: int = 1) -> list[Template]:
 
 def _readable(kb: KnowledgeBase, frame: pl.DataFrame) -> pl.DataFrame:
     """Return the suggestions that can be worded, of answers with texts if any has."""
-    frame = frame.filter(~pl.col("answer").is_in(sorted(nameless_types(kb))))
+    nameless = nameless_types(kb)
+    kinds = [{row["answer"], *_named_types(row["expression"])} for row in frame.iter_rows(named=True)]
+    frame = frame.filter(pl.Series([nameless.isdisjoint(of_row) for of_row in kinds], dtype=pl.Boolean))
     if with_text := types_with_text(kb):
         frame = frame.filter(pl.col("answer").is_in(sorted(with_text)))
     heads = head_nouns(kb)
     reads_well = [_reads_well(kb, expression, heads) for expression in frame["expression"]]
     return frame.filter(pl.Series(reads_well, dtype=pl.Boolean))
+
+
+def _named_types(expression: str) -> set[str]:
+    """Return the types of the nodes that an expression names."""
+    parts = (part for part in syntax.subtrees(parse(expression)) if isinstance(part, syntax.Nodes))
+    return {part.type for part in parts if part.type and isinstance(part.selector, syntax.Slot)}
 
 
 def _reads_well(kb: KnowledgeBase, expression: str, heads: Mapping[str, str] | None) -> bool:
