@@ -109,12 +109,12 @@ def _since(predicate: Predicate, qualifier: Qualifier, schema: Schema) -> Predic
             keys = ["year {S} joined [object]", "date {S} joined [object]", "{S's} entry into [object]"]
         else:
             perfect = f"been {thing}" if verb == "is" else f"{_participle(base)} {thing}"
-            cores = [f"since what year; has; {perfect}", f"since which year; has; {perfect}"]
+            cores = [f"since when; has; {perfect}", f"since which year; has; {perfect}"]
             keys = [f"year since {{S}} {phrase} [object]"]
         return _worded(cores, keys, theme, "object")
     aux, after = ("was", thing) if verb in ("is", "was") else ("did", f"{base} {thing}")
     if _END.fullmatch(qualifier.label):
-        return _worded([f"until what year; {aux}; {after}"], [f"last year {{S}} {phrase} [object]"], theme, "object")
+        return _worded([f"until when; {aux}; {after}"], [f"last year {{S}} {phrase} [object]"], theme, "object")
     if _POINT.fullmatch(qualifier.label):
         cores = [f"when; {aux}; {after}", f"in which year; {aux}; {after}"]
         return _worded(cores, [f"year {{S}} {phrase} [object]"], theme, "object")
