@@ -128,11 +128,17 @@ class AskedPlanner(ConditionPlanner):
             if self.elements.is_yearly(kind, one.name)
         ]
         found = sorted(dates, key=lambda pair: -pair[0])
+        if (
+            len(found) == 1
+            and {*label_words(found[0][1].name)} <= {"year", "date"}
+            and not self._are_people(next(iter(kinds)))
+        ):
+            found = [(1.0, found[0][1])]  # when it came out: its year
         if not found or found[0][0] < _SAID or (len(found) > 1 and found[0][0] - found[1][0] < _TELLING / 2):
             return None
         best = found[0][1]
         for word in list(clauses.unexplained):
-            if float(self.elements.labels.similarity(word)[best.label]) >= _SAID:
+            if float(self.elements.labels.similarity(word)[best.label]) >= _SAID or may_be_verb(word):
                 self._explain(word)
         return AskedTarget(QuestionLink(0, 0, "when", (LabelOption(best.source, best.name, 1.0, True),)))
 

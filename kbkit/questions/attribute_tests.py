@@ -13,14 +13,12 @@ from kbkit.answers.syntax import (
     Test,
 )
 from kbkit.english.question_words import NO, YES
-from kbkit.english.words import YEARS
 from kbkit.questions.clauses import Restriction
 from kbkit.questions.elements import numeric
 from kbkit.questions.expressions import compared_number, number_of, year
 from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.lexicon import label_words
 from kbkit.questions.link_words import is_participle
-from kbkit.questions.links import QuestionLink
 from kbkit.questions.meanings import Meanings, NotReadError
 from kbkit.questions.units import UNITS, converted, unit_of
 
@@ -176,7 +174,7 @@ class AttributeTests(Meanings):
         kind, name, op = self._type_of(option), option.attribute, self._op(restriction, option)
         if any("-" in value.number for value in restriction.values) and not kind.startswith(("DATE", "TIMESTAMP")):
             raise NotReadError(f"'{restriction.values[0].text}' of no date")
-        if kind.startswith(("DATE", "TIMESTAMP")) and not all(map(_may_be_date, restriction.values)):
+        if kind.startswith(("DATE", "TIMESTAMP")) and not all(one.may_be_date for one in restriction.values):
             raise NotReadError(f"'{restriction.values[0].text}' of dates")
         values = [self._typed(value.number, kind) for value in restriction.values]
         if op == "between":
@@ -208,8 +206,3 @@ class AttributeTests(Meanings):
         if len(texts) > 1:
             return Condition(attribute, "in", tuple(texts), restriction.negated)
         return Condition(attribute, "!=" if restriction.negated else "=", (texts[0],))
-
-
-def _may_be_date(value: QuestionLink) -> bool:
-    """Return whether a number is a date, or a year that dates can have."""
-    return "-" in value.number or YEARS[0] <= Decimal(value.number) <= YEARS[1]

@@ -149,7 +149,8 @@ def _topics(elements: Elements, question: Question, mention: Mention, mentions: 
         joined = tuple(node for node in nodes if any(_is_joined(elements, node, n) for n in other.nodes))
         if joined:
             words, nodes = words | {*other.tokens}, joined
-    same = [node for node in nodes if node in mention.same_case]
+    has_case = question.text != question.text.lower()  # `french movies` are no more likely tagged `french`
+    same = [node for node in nodes if node in mention.same_case and has_case]
     chosen: dict[int, list[int]] = {}
     for node in same or nodes:
         chosen.setdefault(elements.type_number(node), []).append(node)

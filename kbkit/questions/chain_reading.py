@@ -10,7 +10,7 @@ import numpy as np
 from kbkit.answers.answer_set import AnswerSet
 from kbkit.answers.syntax import Expression
 from kbkit.english.question_words import ADJECTIVES
-from kbkit.english.words import PREPOSITIONS, may_be_verb
+from kbkit.english.words import PREPOSITIONS, may_be_person, may_be_verb, singular
 from kbkit.questions.candidates import CandidateFrame, Topic
 from kbkit.questions.clause_reading import WordMatch
 from kbkit.questions.elements import (
@@ -25,7 +25,8 @@ from kbkit.questions.elements import (
     numeric,
 )
 from kbkit.questions.expressions import expression, type_of_value
-from kbkit.questions.lexicon import Floats, stem
+from kbkit.questions.lexicon import LITERAL, Floats, stem
+from kbkit.questions.link_words import is_participle
 from kbkit.questions.question import Question
 from kbkit.questions.scoring import WEIGHTS, ScoredFrame
 
@@ -35,8 +36,6 @@ TELLING = 0.7
 """Least similarity of a word and the attribute that a reading ends with."""
 ASKED = 0.4
 """Least fit of an attribute and what the question asks for."""
-LITERAL = 0.85
-"""Least similarity of a word and a label that share a stem."""
 EXPRESSED = 0.8
 """Least similarity with which a word is surely not the name that is written like it."""
 MAX_UNEXPLAINED = 0
@@ -134,6 +133,16 @@ class ChainReading:
         return any(bool((one >= LITERAL).any()) for one in similar)
 
     @property
+    def other_labels(self) -> list[str]:
+        """The words of a relation that the expression only has something similar for: *directed*, beside written by."""
+        labels = self._elements.label[: self._elements.hops]
+        explained = self._scored.explained[self._row].tolist()
+        words = (self._question.tokens[at].word for at in self._scored.words)
+        pairs = [(word, value) for word, value in zip(words, explained, strict=True) if value < TELLING]
+        similar = self._elements.labels.similarity
+        return [f"'{word}'" for word, _ in pairs if similar(word)[labels].max(initial=0.0) >= LITERAL]
+
+    @property
     def other_types(self) -> list[str]:
         """The words that name a type which the expression has nothing to do with."""
         if not self._elements.typed:
@@ -223,9 +232,68 @@ class ChainReading:
         for at in question.content(named) if elements.typed else ():
             before, word, after = ([token.word for token in question.tokens[n : n + 1]] for n in (at - 1, at, at + 1))
             is_vague = word[0] in ADJECTIVES or not (named or self._is_label(word[0]))
+            is_vague |= (
+                word[0] in self.unexplained and is_participle(word[0]) and before != ["who"] and at - 1 not in named
+            )
             if is_vague and before != ["how"] and after and elements.types_called(stem(after[0])):
                 found.append(f"'{word[0]}'")
         return found
+
+    @property
+    def is_other_kind(self) -> bool:
+        """Whether it answers with nodes of another type than the noun that says what is asked for: *which movies*."""
+        elements, question = self._elements, self._question
+        if self.ends_with_attribute:
+            return False
+        if not elements.typed:
+            kind = question.asked_kind
+            ends = self.frame.last_class(elements)[self._row]
+            return bool(kind) and not may_be_person(singular(kind)) and not elements.unnamed[ends]
+        named = {at for topic in self.topics if topic.mention is not None for at in topic.words}
+        where, content = question.interrogative(named), question.content(named)
+        is_asking = where >= 0 and question.tokens[where].word in ("which", "what")
+        if not is_asking and where in (0, len(question.tokens) - 1):  # who, or written by who
+            return False
+        head = next((at for at in content if at > where or not is_asking), None)
+        if head is None or (is_asking and head != where + 1):
+            return False
+        word = question.tokens[head].word
+        kinds = elements.types_called(stem(word)) or elements.people_called(word)
+        return bool(kinds) and not kinds & self._ends
+
+    @property
+    def _ends(self) -> set[int]:
+        """The types of the answers."""
+        arms = [
+            [topic.type, *(one.target for one in arm if one.kind == HOP)]
+            for topic, arm in zip(self.topics, self.arms, strict=True)
+        ]
+        return {arm[-1] for arm in arms}
+
+    @property
+    def is_undated(self) -> bool:
+        """Whether it answers *when* with nodes that are no dates or years."""
+        if self.ends_with_attribute or not any(arm for arm in self.arms):
+            return False
+        elements = self._elements
+        lasts = [hops[-1] for arm in self.arms if (hops := [one for one in arm if one.kind == HOP])]
+        dates, kinds = elements.labels.similarity("when"), elements.type_labels.similarity("when")
+        return all(max(dates[one.label], kinds[one.target] * elements.typed) < TELLING for one in lasts)
+
+    @property
+    def counts_others(self) -> bool:
+        """Whether a superlative counts nodes of another type than the noun after it: *the most movies*."""
+        found, elements = self._question.superlative, self._elements
+        after = self._question.tokens[found.last + 1 : found.last + 2] if found else ()
+        kinds = elements.types_called(stem(after[0].word)) if after and elements.typed else set()
+        counted = {int(elements.described[at]) for at in self._counted}
+        return bool(kinds and counted) and not kinds & counted
+
+    @property
+    def _counted(self) -> list[int]:
+        """The positions of the elements whose neighbours a superlative counts."""
+        row = self._scored.frame.elements[self._row]
+        return [at for at in row.tolist() if at >= 0 and self._elements.all[at].kind == MOST_NEIGHBOURS]
 
     @property
     def ends_with_rows(self) -> bool:

@@ -106,6 +106,8 @@ def ranges(at: Rewriter) -> None:
     def use(match: re.Match[str]) -> str | None:
         label = at.link(match["before"] or match["after"])
         pair = at.linked(match["low"]) + at.linked(match["high"])
+        if is_type(at.link(match["before"])) and all(one.may_be_date for one in pair):
+            return f"{match['before']} {at.restrict(Restriction(None, 'between', pair, False, COMPARATIVES['after']))}"
         adjective = None if label else COMPARATIVES["after"]
         return at.restrict(Restriction(label, "between", pair, False, adjective))
 

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from kbkit.answers.session import Session
 from kbkit.english.question_words import PARTICIPLES, PREPOSITIONS
 from kbkit.english.types import type_noun
-from kbkit.english.words import YEARS, may_be_person
-from kbkit.questions.lexicon import KindLabels, label_words, stem
+from kbkit.english.words import YEARS, may_be_person, singular
+from kbkit.questions.lexicon import LITERAL, KindLabels, label_words, stem
 from kbkit.questions.taught import Taught
 from kbkit.schema import NodeType, Schema, quote
 from kbkit.stores import Stores
@@ -155,6 +155,11 @@ class Elements:
         forward = np.flatnonzero(self.forward[: self.hops])
         self._named_by[of_hop[forward], self.label[forward]] = True
 
+    @property
+    def unnamed(self) -> NDArray[np.bool_]:
+        """Which inferred classes no relation leads to by its name, such as films, in a KB about films."""
+        return ~self._named_by.any(1)
+
     def class_similarity(self, word: str) -> Floats:
         """Return the similarity of a word to the name of each class."""
         if self.typed:
@@ -168,6 +173,14 @@ class Elements:
     def types_called(self, word: str) -> set[int]:
         """Return the types whose name is one word with this stem."""
         return self._called.get(word, set())
+
+    def people_called(self, word: str) -> set[int]:
+        """Return the types of people that a noun stands for by what they do: directors are those who directed."""
+        if not self.people or not may_be_person(singular(word)):
+            return set()
+        similar = self.labels.similarity(word)[self.label[: self.hops]]
+        hops = np.flatnonzero(similar >= LITERAL)
+        return {*self.source[hops].tolist(), *self.target[hops].tolist()} & self.people
 
     def class_of_nodes(self, nodes: tuple[int, ...], node_type: int) -> int:
         """Return the class of a topic: of the hops that start at its nodes."""

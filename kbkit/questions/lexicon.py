@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.english.abbreviations import expanded
-from kbkit.english.question_words import CONCEPTS, FUNCTION_WORDS
+from kbkit.english.question_words import CONCEPTS, FUNCTION_WORDS, LIGHT_VERBS
+from kbkit.english.words import lemmas_of
 from kbkit.stores import embedders
 from kbkit.stores.folding import words
 from kbkit.stores.text import analyzer
@@ -61,6 +62,9 @@ _CACHE = 50_000
 
 _MAX_EMBEDDED = 2_000
 """Maximum number of words whose vectors are kept."""
+
+LITERAL = 0.85
+"""Least similarity of a word and a label that share a stem."""
 
 WEAK, STRONG = 0.2, 0.75
 """Cosines that mean nothing, and that mean the same."""
@@ -132,7 +136,8 @@ class KindLabels:
                     texts.setdefault(text, []).append(number)
                 weight = 1 - 0.06 * (len(content) - 1)  # a word of a long label expresses a part of it
                 for word in content:
-                    self._stems.setdefault(stem(word), []).append((number, weight))
+                    for text in (stem(word), *_verbs(word)):
+                        self._stems.setdefault(text, []).append((number, weight))
         for number, more in (synonyms or {}).items():
             for word in more:
                 self._stems.setdefault(stem(word), []).append((number, 1.0))
@@ -177,7 +182,15 @@ class KindLabels:
 
 def _parts(word: str) -> list[tuple[str, float]]:
     """Return the stem of a word, and the stems of endings that may be words (``screenwriter``: writer)."""
-    return [(stem(word), 1.0), *((stem(word[at:]), 0.9) for at in range(3, len(word) - 4) if len(word) >= 8)]
+    ends = ((stem(word[at:]), 0.9) for at in range(3, len(word) - 4) if len(word) >= 8)
+    return [(stem(word), 1.0), *((verb, 1.0) for verb in _verbs(word)), *ends]
+
+
+@lru_cache(_CACHE)
+def _verbs(word: str) -> tuple[str, ...]:
+    """Return the stems of the verbs of which a word is an irregular form: *wrote* and *written*, of *write*."""
+    verbs = () if word in LIGHT_VERBS else lemmas_of(word).get("VERB", ())  # made is not said of makers
+    return tuple({stem(verb) for verb in verbs} - {stem(word)})
 
 
 def _numbers(word: str) -> list[str]:

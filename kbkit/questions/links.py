@@ -20,7 +20,7 @@ from kbkit.english.question_words import (
 )
 from kbkit.english.stems import PEOPLES
 from kbkit.english.thesaurus import related_words
-from kbkit.english.words import may_be_verb
+from kbkit.english.words import YEARS, may_be_verb
 from kbkit.questions.elements import Elements
 from kbkit.questions.label_lookup import LabelLookup, LabelOption
 from kbkit.questions.lexicon import label_words, stem
@@ -84,6 +84,11 @@ class QuestionLink:
             return False
         best = self.labels[0]
         return best.score < 1 or self.text.casefold() not in label_words(best.attribute or self.text)
+
+    @property
+    def may_be_date(self) -> bool:
+        """Whether it is a date, or a number that may be a year."""
+        return "-" in self.number or (bool(self.number) and YEARS[0] <= Decimal(self.number) <= YEARS[1])
 
     def types(self) -> list[LabelOption]:
         """Return the options that are types, the best first."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kbkit.english.question_words import FUNCTION_WORDS, INTERROGATIVES
+from kbkit.english.words import singular
 from kbkit.questions.lexicon import label_words, stem
 from kbkit.questions.question import Question
 from kbkit.stores import Stores
@@ -109,9 +110,10 @@ def _derived(stores: Stores, question: Question, at: int) -> Mention | None:
     token = question.tokens[at]
     text = question.text[token.start : token.end]
     endings = ("s", "es", *DERIVED) if text[:1].isupper() else ("s", "es")
-    for suffix in endings:
-        if text.endswith(suffix) and len(text) - len(suffix) >= 4:
-            ids = stores.nodes.named(text[: -len(suffix)])
+    stripped = (text.removesuffix(suffix) for suffix in endings if text.endswith(suffix))
+    for name in dict.fromkeys((*stripped, singular(text))):  # comedies: Comedy
+        if name != text and len(name) >= 4:
+            ids = stores.nodes.named(name)
             if len(ids):
                 return Mention(at, at + 1, text, _best_connected(stores, ids.tolist()), "derived")
     return None

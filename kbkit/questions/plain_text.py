@@ -39,6 +39,12 @@ _COLUMNS = re.compile(
     re.I,
 )
 """What follows a question mark: the columns that are asked for, ``Which rooms are free? Name and price please``."""
+_DECADE = re.compile(
+    r"\b(?:(?P<when>from|of|in|during|since|before|after|until) )?"
+    r"(?:(?:the )?(?P<year>(?:1[5-9]|20)\d0)'?s|the ['\u2019]?(?P<short>[2-9]0)'?s)\b",
+    re.IGNORECASE,
+)
+"""A decade: ``in the 1990s``, ``of the 90s``."""
 
 
 def without_introduction(text: str) -> str:
@@ -69,6 +75,24 @@ def with_columns(text: str) -> str:
 def with_months(text: str) -> str:
     """Return a question with quarters and halves of years as ranges of months: *between April 2021 and June 2021*."""
     return _QUARTER.sub(_months, text)
+
+
+def has_decade(text: str) -> bool:
+    """Return whether a question names a decade."""
+    return _DECADE.search(text) is not None
+
+
+def with_decades(text: str) -> str:
+    """Return a question with decades as ranges of years: *movies of the 90s* are from between 1990 and 1999."""
+    return _DECADE.sub(_years, text)
+
+
+def _years(match: re.Match[str]) -> str:
+    first = int(match["year"] or f"19{match['short']}")
+    when = (match["when"] or "").lower()
+    if when in ("since", "before"):
+        return f"{when} {first}"
+    return f"{when} {first + 9}" if when in ("after", "until") else f"between {first} and {first + 9}"
 
 
 def _months(match: re.Match[str]) -> str:

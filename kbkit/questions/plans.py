@@ -23,8 +23,11 @@ from kbkit.english.question_words import Adjective
 from kbkit.questions.clauses import AskedTarget, is_type
 from kbkit.questions.group_plans import GroupPlanner
 from kbkit.questions.label_lookup import LabelOption
+from kbkit.questions.lexicon import LITERAL
 from kbkit.questions.meanings import NotReadError
 
+_ALIKE = 0.2
+"""How much better one of two ways between two names must be expressed for it to be the one that is meant."""
 _OTHER = 0.8
 """Least score of a label that means an attribute of other nodes beside the ones asked for."""
 
@@ -100,10 +103,10 @@ class Planner(GroupPlanner):
 
     def _related(self) -> Expression | None:
         """Return the second of two named nodes if a relation leads there from the first: ``Is Japan in Asia``."""
-        restrictions = self.clauses.restrictions
+        clauses, restrictions = self.clauses, self.clauses.restrictions
         if len(restrictions) == 1 and restrictions[0].op == "all":
             restrictions = self._apart()
-        is_pair = len(restrictions) == 2 and not self.clauses.context and not self.clauses.most
+        is_pair = len(restrictions) == 2 and not clauses.context and not clauses.most
         if not is_pair or any(r.operand or r.negated or not r.values or not r.values[0].nodes for r in restrictions):
             return None
         pairs = [
@@ -116,13 +119,18 @@ class Planner(GroupPlanner):
             return None
         ranked = sorted(pairs, key=lambda pair: (len(pair[1]), -pair[0]))
         best = ranked[0]
-        if len(ranked) > 1 and len(ranked[1][1]) == len(best[1]) and best[0] - ranked[1][0] < 0.2:
-            self.doubts.choices += 1
-        _, path, first, second = best
-        self.doubts.relations += len(path)
-        self.doubts.followed |= {self.elements.all[hop].label for hop in path}
-        ends = [self._named_node(node) for node in (first, second)]
-        return Combine("&", (self._followed(ends[0], path), ends[1]))
+        alike = [pair for pair in ranked if len(pair[1]) == len(best[1]) and best[0] - pair[0] < _ALIKE]
+        same = [pair for pair in alike if pair[2:] == best[2:]]  # in a film: as director or as actor
+        self.doubts.choices += len(same) < len(alike)
+        self.doubts.relations += len(best[1])
+        labels = {self.elements.all[hop].label for _, path, *_ in same for hop in path}
+        self.doubts.followed |= labels
+        similar = self.elements.labels.similarity
+        for word in [word for word in clauses.unexplained if max(similar(word)[[*labels]]) >= LITERAL]:
+            self._explain(word)
+        ends = [self._named_node(node) for node in best[2:]]
+        ways = tuple(self._followed(ends[0], path) for _, path, *_ in same)
+        return Combine("&", (ways[0] if len(ways) == 1 else Combine("|", ways), ends[1]))
 
     def _unique(self, targets: Iterable[AskedTarget]) -> list[AskedTarget]:
         """Return the targets without repetitions: ``citizenship and the number of singers of each citizenship``."""

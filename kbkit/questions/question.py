@@ -83,6 +83,8 @@ class Question:
     is_supported: bool
     operators: frozenset[int]
     """Positions of the tokens of operators."""
+    kinds: frozenset[int] = frozenset()
+    """Positions of nouns for kinds of nodes in a KB that names none; see :mod:`kbkit.questions.kind_nouns`."""
 
     @staticmethod
     def of(text: str, names: frozenset[int] = frozenset(), spelling: Mapping[str, str] | None = None) -> Question:
@@ -133,10 +135,20 @@ class Question:
             for at, token in enumerate(self.tokens)
             if at not in without
             and at not in self.operators
+            and at not in self.kinds
             and token.word not in FUNCTION_WORDS
             and token.word not in SHARED
             and token.word not in INTERROGATIVES
         ]
+
+    @property
+    def asked_kind(self) -> str:
+        """The noun for an unnamed kind of nodes that is asked for, *which films*; empty if something else is."""
+        where = self.interrogative(set())
+        is_first = where >= 0 and self.tokens[where].word in ("which", "what")
+        rest = sorted({*self.content(set()), *self.kinds}) if is_first else []
+        asked = next((at for at in rest if at > where), None)
+        return self.tokens[asked].word if asked in self.kinds else ""
 
     @property
     def superlative_words(self) -> list[str]:

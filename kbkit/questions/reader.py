@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import islice
 
@@ -21,10 +21,18 @@ from kbkit.questions.clause_reading import ClauseReader, ClauseReading, keeps_mo
 from kbkit.questions.edge_reading import EdgeReading, edge_reading, means_more
 from kbkit.questions.edge_words import EdgeAttributes
 from kbkit.questions.elements import Elements
+from kbkit.questions.kind_nouns import kind_nouns
 from kbkit.questions.lexicon import Floats
 from kbkit.questions.meanings import NO_ATTRIBUTE, SEVERAL_DATES
 from kbkit.questions.mentions import Mention, mentions
-from kbkit.questions.plain_text import with_columns, with_months, without_asides, without_introduction
+from kbkit.questions.plain_text import (
+    has_decade,
+    with_columns,
+    with_decades,
+    with_months,
+    without_asides,
+    without_introduction,
+)
 from kbkit.questions.question import Question
 from kbkit.questions.scoring import PLACES, WEIGHTS, score
 from kbkit.questions.spelling import Spelling
@@ -61,6 +69,8 @@ SURE = 0.5
 """Least confidence of answers that can be used as they are."""
 _BEFORE_CHAIN = 0.8
 """Confidence from which a reading by clauses comes before a chain that ends with an attribute."""
+CHOSEN = 0.3
+"""How far an element may lack a word, at most, if a verb that nothing explains could say another one."""
 _COMPARED = 6
 """Number of best readings whose answers are compared, to find those that agree with the best."""
 
@@ -115,10 +125,13 @@ class Read:
         if self.chain is None:
             return []
         ignored = self.by_clauses.ignored_by(self.chain.tree) + ["a condition that all meet"] * self.chain.keeps_all
-        ignored += self.chain.other_types + self.chain.vague + self.chain.modifiers
+        ignored += self.chain.other_types + self.chain.other_labels + self.chain.vague + self.chain.modifiers
         ignored += ["a superlative that most meet"] * keeps_most(self.by_clauses.elements, self.chain.tree)
         is_other = self.chain.is_off_topic or self.chain.starts_unnamed or self.chain.ends_with_rows
+        is_other |= self.chain.is_other_kind or self.chain.counts_others
         ignored += ["what is asked for"] * is_other
+        is_guess = self.chain.unexpressed > CHOSEN and self._certainty < SURE  # appears in: as an actor, or a writer?
+        ignored += [f"'{verb}'" for verb in self.chain.unexplained] * is_guess
         is_unfit = self.by_clauses.reason == NO_ATTRIBUTE and self.chain.has_attribute_superlative
         ignored += ["a superlative"] * is_unfit
         ignored += [SEVERAL_DATES] * (self.by_clauses.reason == SEVERAL_DATES and self.chain.has_attribute)
@@ -126,12 +139,13 @@ class Read:
         ignored += ["what is shared"] * (is_same and not self.chain.is_shared)
         ignored += ["'how much'"] * (self.by_clauses.clauses.is_how_much and not self.chain.has_attribute)
         ignored += ["'who'"] * (self.by_clauses.clauses.is_who and self.chain.ends_with_things)
+        ignored += ["'when'"] * (self.by_clauses.clauses.asks_for == "when" and self.chain.is_undated)
         ignored += ["an attribute"] * (self.by_clauses.clauses.asks_attribute and not self.chain.ends_with_attribute)
         used = {at for topic in self.chain.topics for at in topic.words}
         named = {self.question.tokens[at].word for at in used}
         clauses = self.by_clauses.clauses
         ignored += sorted(set(clauses.unexplained) & clauses.capitalized - named)
-        used |= self.chain.expressed  # actor, which is also the name of a tag
+        used |= self.chain.expressed | self.question.kinds  # actor, which is also the name of a tag
         return ignored + [f"'{m.text}'" for m in self.mentions if m.same_case and not used & {*m.tokens}]
 
     @cached_property
@@ -151,12 +165,19 @@ class Read:
         return first
 
     @cached_property
+    def _certainty(self) -> float:
+        """The probability of the best chain, and of others with the same answers, among all chains."""
+        best = self.chain
+        if best is None:
+            return 0.0
+        return sum(r.probability for r in self.readings[:_COMPARED] if r is best or r.agrees_with(best))
+
+    @cached_property
     def _of_chain(self) -> float:
         best = self.chain
         if best is None:
             return 0.0
-        same = sum(r.probability for r in self.readings[:_COMPARED] if r is best or r.agrees_with(best))
-        same = min(max(same, 1e-4), 1 - 1e-4)
+        same = min(max(self._certainty, 1e-4), 1 - 1e-4)
         known = dict(zip(WEIGHTS, best.features.tolist(), strict=True))
         known |= {"": 1.0, "probability": float(np.log(same / (1 - same))), "score": best.score}
         known |= {"ignored": min(known["ignored"], 2.0), "empty": float(not best.has_answers)}
@@ -224,6 +245,7 @@ class QuestionReader:
         names = [mention for mention in found if mention.is_sure or mention.text.isdigit()]
         spelling = self._spelling.corrected(question, found)
         question = Question.of(text, frozenset(at for mention in names for at in mention.tokens), spelling)
+        question = replace(question, kinds=kind_nouns(self.elements, question, found))
         return Read(
             asked, question, found, lambda: self._readings(question, found), self._by_clauses.read(question, found)
         )
@@ -233,10 +255,19 @@ class QuestionReader:
         text = without_asides(without_introduction(text))
         if (listed := with_columns(text)) != text and not self._names_a_question(text):
             text = listed
+        if has_decade(text) and self._has_years(text):
+            text = with_decades(text)
         months = with_months(text)
         if months == text or self.elements.labels.similarity("quarter").max(initial=0.0) >= 1:
             return text
         return text if AttributeValues.of(self.stores).named(["q1"]) else months  # Q1 may be one of the values
+
+    def _has_years(self, text: str) -> bool:
+        """Return whether decades of a question are ranges of years: no value is called *1990s*, and there are years."""
+        words = [token.word for token in Question.of(text).tokens if token.word.endswith("0s")]
+        elements = self.elements
+        attributes = ((n, a.name) for n, kind in enumerate(elements.types) for a in kind.attributes)
+        return not AttributeValues.of(self.stores).named(words) and any(elements.is_yearly(*one) for one in attributes)
 
     def _names_a_question(self, text: str) -> bool:
         """Return whether a text has a name with a question mark: *the actors of Quo Vadis, Baby?*."""

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.english.question_words import CONCEPTS, FUNCTION_WORDS, SUPERLATIVES
+from kbkit.english.words import may_be_person, singular
 from kbkit.questions.alignment import (
     aligned,
     cover_of_operators,
@@ -238,6 +239,8 @@ def _answer(elements: Elements, question: Question, frame: CandidateFrame, rows:
     place = np.where(is_end, np.arange(first.shape[1]), -1).max(1, initial=-1)
     last = np.where(place >= 0, first[np.arange(count), np.maximum(place, 0)], -1) if columns else np.full(count, -1)
     label, kind = np.zeros(elements.labels.count), np.zeros(elements.classes)
+    if question.asked_kind and not may_be_person(singular(question.asked_kind)):
+        nouns, kind = [], elements.unnamed.astype(np.float64)
     for noun in nouns:
         label = np.maximum(label, sharp(elements.labels.similarity(noun)))
         kind = np.maximum(kind, sharp(elements.class_similarity(noun)))

@@ -1,0 +1,86 @@
+"""Nouns that say which kind of nodes is asked for, in a KB with types and without; decades; pairs with several ways."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import kbkit
+from kbkit.kb import KnowledgeBase
+
+BOOKS = {"Red Dawn": 1952, "Blue Hour": 1959, "Grey Tide": 1963, "Last Harbour": 1974}
+PEOPLE, PLACES, GENRES = ("Ada Quill", "Ben Orme", "Cy Vance"), ("Arles", "Bergen"), ("Comedy", "mystery")
+EDGES = (
+    ("Red Dawn", "written_by", "Ada Quill"),
+    ("Blue Hour", "written_by", "Ada Quill"),
+    ("Grey Tide", "written_by", "Ben Orme"),
+    ("Last Harbour", "written_by", "Ben Orme"),
+    ("Red Dawn", "translated_by", "Ben Orme"),
+    ("Blue Hour", "translated_by", "Cy Vance"),
+    ("Grey Tide", "translated_by", "Cy Vance"),
+    ("Red Dawn", "set_in", "Arles"),
+    ("Grey Tide", "set_in", "Bergen"),
+    ("Last Harbour", "set_in", "Bergen"),
+    ("Red Dawn", "has_genre", "Comedy"),
+    ("Blue Hour", "has_genre", "mystery"),
+    ("Grey Tide", "has_genre", "Comedy"),
+)
+UNTYPED: dict[str, set[str]] = {
+    "which novels did Ada Quill write": {"Red Dawn", "Blue Hour"},
+    "what is a novel written by Ben Orme": {"Grey Tide", "Last Harbour"},
+    "who translated the novel Red Dawn": {"Ben Orme"},
+    "which novels have the same translator as Blue Hour": {"Grey Tide"},
+    "what genres are the novels translated by Cy Vance": {"Comedy", "mystery"},
+}
+TYPED: dict[str, object] = {
+    "which books did Ada Quill write": {"Red Dawn", "Blue Hour"},
+    "books of the 1950s": {"Red Dawn", "Blue Hour"},
+    "books from the 60s": {"Grey Tide"},
+    "books since the 60s": {"Grey Tide", "Last Harbour"},
+    "books before the 1960s": {"Red Dawn", "Blue Hour"},
+    "books between 1952 and 1963": {"Red Dawn", "Blue Hour", "Grey Tide"},
+    "comedies": {"Red Dawn", "Grey Tide"},
+    "Is Ben Orme in Red Dawn?": True,
+    "Did Ada Quill write Blue Hour?": True,
+    "Did Ada Quill translate Red Dawn?": False,
+    "when was Red Dawn published": [1952],
+}
+REFUSED = (
+    "which author wrote the most books with Ben Orme",  # not books with the most places
+    "translators who know Ada Quill",  # not her books
+    "when did Ben Orme write",
+    "haunted books by Ada Quill",  # not all of hers
+    "which books did Ada Quill both write and translate",  # not the people
+)
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["typed", "untyped"])
+def kb(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+    folder: Path = tmp_path_factory.mktemp("kinds")
+    kinds = {"book": tuple(BOOKS), "person": PEOPLE, "place": PLACES, "genre": GENRES}
+    lines = ["key,type,name,year" if request.param else "key,name"]
+    for kind, names in kinds.items():
+        lines += [f"{n},{kind},{n},{BOOKS.get(n, '')}" if request.param else f"{n},{n}" for n in names]
+    (folder / "nodes.csv").write_text("\n".join(lines), encoding="utf-8")
+    edges = ["head,relation,tail", *(",".join(edge) for edge in EDGES)]
+    (folder / "edges.csv").write_text("\n".join(edges), encoding="utf-8")
+    with kbkit.ingest("table", folder, out=folder / "x.kb", stores=["adjacency", "text"]) as made:
+        yield made
+
+
+def answers(kb: KnowledgeBase, question: str) -> object:
+    result = kb.ask(question)
+    if not result.is_sure:
+        return None
+    return {*result.nodes()["name"].to_list()} if result.value is None else result.value
+
+
+def test_nouns_for_kinds(kb: KnowledgeBase) -> None:
+    expected = UNTYPED if len(kb.schema.node_types) == 1 else TYPED
+    assert {question: answers(kb, question) for question in expected} == expected
+
+
+def test_another_kind_is_no_answer(kb: KnowledgeBase) -> None:
+    assert {question: answers(kb, question) for question in REFUSED} == dict.fromkeys(REFUSED)
