@@ -63,11 +63,21 @@ _RECORDS = frozenset(
 _LEAD = re.compile(r"(the (\w[\w ]*) of )(.+)")
 
 
+def bears_full_names(node_type: NodeType) -> bool:
+    """Return whether nodes of a type have a first name and a last name: people, or records with a person's name."""
+    words = {words_of_name(attribute.label or attribute.name).noun.casefold() for attribute in node_type.attributes}
+    return words >= _FULL_NAME
+
+
+def are_named_people(node_type: NodeType) -> bool:
+    """Return whether the nodes of a type are people with first and last names, whatever their table is called."""
+    return bears_full_names(node_type) and type_noun(node_type.name).rpartition(" ")[2] not in _RECORDS
+
+
 def article_of(node_type: NodeType) -> str:
     """Return what precedes the names of a type: its article, or *the reservation of* if these are names of people."""
     noun = type_noun(node_type.name)
-    words = {words_of_name(attribute.label or attribute.name).noun.casefold() for attribute in node_type.attributes}
-    is_record = words >= _FULL_NAME and noun.rpartition(" ")[2] in _RECORDS
+    is_record = bears_full_names(node_type) and noun.rpartition(" ")[2] in _RECORDS
     return node_type.article or (f"the {noun} of" if is_record else "")
 
 

@@ -17,6 +17,7 @@ from kbkit.benchmarks.convkgyarn import values
 from kbkit.benchmarks.convkgyarn.values import Source
 from kbkit.benchmarks.pipeline import Row, Stage
 from kbkit.english.attributes import attribute_words
+from kbkit.english.names import are_named_people
 from kbkit.english.roles import is_untyped, tail_noun
 from kbkit.english.types import are_people
 from kbkit.english.words import YEARS, is_person
@@ -111,8 +112,10 @@ def extract(kb: KnowledgeBase, types: Iterable[str]) -> list[Predicate]:
 
 
 def people_types(kb: KnowledgeBase) -> frozenset[str]:
-    """Return the types of people: by their names, or because most entities have a date of birth or a gender."""
-    named = {t.name for t in kb.schema.node_types if are_people(t.name)}
+    """Return the types of people: by their names, by first and last names of their nodes, or of entities that mostly
+    have a date of birth or a gender.
+    """
+    named = {t.name for t in kb.schema.node_types if are_people(t.name) or are_named_people(t)}
     if values.is_wikidata(kb):
         sql = (
             f"WITH m AS ({MEMBERSHIP}), p AS (SELECT DISTINCT n.id FROM statements s JOIN nodes n ON n.key = s.subject"
