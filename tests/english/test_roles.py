@@ -13,7 +13,7 @@ from kbkit.answers.wording import noun_phrase, slot_nouns
 from kbkit.benchmarks.fit_nodes import head_nouns, nameless_types, unnamed
 from kbkit.english.headings import relation_heading
 from kbkit.english.names import article_of, in_title_case, listed_names
-from kbkit.english.relations import Link
+from kbkit.english.relations import RECORDED, Link, is_bare_noun
 from kbkit.english.roles import is_label, tail_noun
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Relation, Signature
@@ -77,6 +77,24 @@ def test_which_labels_say_no_more_than_types(name: str, head: str, tail: str, is
 def test_phrases_of_the_recipe_come_before_neutral_ones() -> None:
     link = Link(relation("room", "reservation", "room", ("head", "is for")), "reservation", "room", of_head=True)
     assert (link.is_record, link.given) == (False, "is for")
+
+
+def test_a_recipe_can_say_that_a_relation_is_a_record() -> None:
+    own = relation("schedule", "cinema", "film", ("head", RECORDED[True]), ("tail", RECORDED[False]))
+    assert Link(own, "cinema", "film", of_head=True).is_record
+    assert Link(own, "film", "cinema", of_head=False).is_record
+    labels = ("schedule", "director", "genre", "acted in", "directed by")
+    assert [is_bare_noun(label) for label in labels] == [True, False, False, False, False]
+
+
+def test_the_recipe_of_a_link_table_says_so(tmp_path: Path) -> None:
+    (tmp_path / "cinema.csv").write_text("cinema_id,name\n1,Odeon\n2,Rex\n")
+    (tmp_path / "film.csv").write_text("film_id,title\n1,Alpha\n2,Beta\n3,Gamma\n")
+    (tmp_path / "schedule.csv").write_text("cinema_id,film_id\n1,1\n1,2\n2,2\n2,3\n")
+    files = [str(tmp_path / f"{name}.csv") for name in ("cinema", "film", "schedule")]
+    with kbkit.ingest(*files, out=tmp_path / "town.kb") as kb:
+        [own] = kb.schema.relations
+        assert own.phrase("cinema", of_head=own.signatures[0].head == "cinema") in RECORDED.values()
 
 
 def test_names_of_people_name_their_records(tmp_path: Path) -> None:
