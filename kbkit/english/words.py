@@ -22,9 +22,9 @@ _PEOPLE = frozenset(
     (
         "actor", "actress", "adult", "artist", "author", "character", "child", "citizen", "composer", "contributor",
         "creator", "customer", "developer", "director", "doctor", "driver", "editor", "employee", "father", "founder",
-        "human", "inventor", "kid", "leader", "member", "mother", "musician", "owner", "parent", "patient", "people",
-        "person", "candidate", "captain", "delegate", "graduate", "guest", "laureate", "mayor", "nurse", "participant",
-        "player", "politician", "producer", "president", "professor", "staff", "winner",
+        "governor", "human", "inventor", "kid", "leader", "member", "mother", "musician", "owner", "parent", "patient",
+        "people", "person", "candidate", "captain", "delegate", "graduate", "guest", "laureate", "mayor", "nurse",
+        "participant", "player", "politician", "producer", "president", "professor", "staff", "winner",
          "researcher", "reviewer", "scientist", "singer", "speaker", "student",
         "teacher", "user", "voter", "woman", "man", "worker", "writer",
     )

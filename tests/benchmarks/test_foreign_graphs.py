@@ -11,13 +11,16 @@ import pytest
 import kbkit
 from kbkit.benchmarks.convkgyarn.conversations import read_conversations
 from kbkit.benchmarks.convkgyarn.make import make as make_conversations
+from kbkit.benchmarks.convkgyarn.predicates import Predicate
 from kbkit.benchmarks.convkgyarn.settings import ConvSettings
+from kbkit.benchmarks.convkgyarn.wording import wording
 from kbkit.benchmarks.quest.families import families
 from kbkit.benchmarks.requirements import relational
 from kbkit.benchmarks.requirements.settings import RequirementSettings
 from kbkit.benchmarks.stark.make import make as make_stark
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
+from kbkit.schema import Schema
 
 PEOPLE = ["Ann", "Bo", "Cy", "Di", "Ed", "Flo", "Gus", "Hal", "Ivo", "Jan", "Kim", "Lu"]
 GUESTS = [(f"{first.upper()} STONE", PEOPLE.index(first) % 5 + 1, PEOPLE.index(first) % 3) for first in PEOPLE]
@@ -100,3 +103,12 @@ def test_nodes_that_nothing_names_are_refused(tmp_path: Path) -> None:
     ):
         relational.templates(kb)
     assert "types in the recipe" in str(refused.value.hints)
+
+
+@pytest.mark.core
+@pytest.mark.parametrize(("label", "who"), [("governor", "who"), ("decor", "what"), ("rotor", "what")])
+def test_only_people_are_asked_for_with_who(label: str, who: str) -> None:
+    one = Predicate("p", "room", label, label, "attribute", "text", 9, 9, 1.0, 1, 9, 0.1, "simple")
+    found = wording(one, Schema("a", "", (), (), ()), person=False)
+    assert found is not None
+    assert {core.wh for core in found.cores} == {who}

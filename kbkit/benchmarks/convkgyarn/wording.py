@@ -20,6 +20,7 @@ from kbkit.english.words import (
     PREPOSITIONS,
     inflections,
     is_participle,
+    is_person,
     is_plural,
     lemmas_of,
     may_be_person,
@@ -180,7 +181,7 @@ def _of_noun(predicate: Predicate, entry: Mapping[str, Any] | None, *, person: b
         elif predicate.kind == "number" and is_plural(noun):
             cores += [Core.parse(f"how many {noun}; does; have")]
         else:
-            of_people = predicate.people or (predicate.kind == "text" and may_be_person(singular(noun)))
+            of_people = predicate.people or (predicate.kind == "text" and is_person(singular(noun)))
             who = "who" if of_people else "what"
             cores += [Core(who, be, f"the {shown} of {{S}}"), Core(who, be, f"{{S's}} {shown}")]
         keys = keys or [f"{{S's}} {shown}", f"{shown} of {{S}}"]
