@@ -52,17 +52,28 @@ def relation_heading(schema: Schema, name: str, subject: str, other: str, *, of_
     return _heading(schema.relation(name), subject, other, of_head)
 
 
+def relation_verb(schema: Schema, name: str, subject: str, other: str, *, of_head: bool) -> str:
+    """Return what a node of type ``subject`` does to one of type ``other`` by a relation (*was directed by*), or ""."""
+    return _verb(schema.relation(name), subject, other, of_head)
+
+
+@lru_cache(10_000)
+def _verb(relation: Relation, subject: str, other: str, of_head: bool) -> str:
+    link = Link(relation, subject, other, of_head=of_head)
+    verb = None if link.is_record else link.verb  # the name of the relation says more than *is recorded for*
+    return verb.singular if verb is not None and "{}" not in verb.singular else ""
+
+
 @lru_cache(10_000)
 def _heading(relation: Relation, subject: str, other: str, of_head: bool) -> str:
-    link = Link(relation, subject, other, of_head=of_head)
-    verb = link.verb
-    if verb is not None and "{}" not in verb.singular and not link.is_record:
-        return verb.singular
+    if verb := _verb(relation, subject, other, of_head):
+        return verb
     words = relation_words(relation)
     if of_head or relation.symmetric:
         return words
     phrase = relation.phrase(other, of_head=True)
-    active = verb_phrase(phrase or words)
+    is_record = Link(relation, subject, other, of_head=False).is_record
+    active = None if is_record else verb_phrase(phrase or words)
     if active is None or "{}" in active.singular:
         return f"{type_plural(other)}: {words}"
     ends_open = active.singular.rpartition(" ")[2] in PREPOSITIONS

@@ -25,8 +25,10 @@ def titles(stores: Stores, ids: Iterable[int]) -> dict[int, str]:
     The names in parentheses are those of the first nodes that its own relations lead to. A node that leads to none has
     no title.
     """
+    found: dict[int, str] = {}
+    if not stores.has("adjacency"):
+        return found
     rows = stores.nodes.rows(list(ids))
-    found = {}
     for node, row in rows.items():
         if row.name == row.key and _NUMBERED.fullmatch(row.key):
             names = _linked(stores, node, _DEPTH)
@@ -38,8 +40,9 @@ def titles(stores: Stores, ids: Iterable[int]) -> dict[int, str]:
 def _linked(stores: Stores, node: int, depth: int) -> Sequence[str]:
     """Return the names of the nodes that the node's own relations lead to; of one without a name, those beyond it."""
     names: dict[str, None] = {}
+    kind = stores.nodes.row(node).type
     for relation in stores.schema.relations:
-        if relation.symmetric or len(names) >= _LINKS:
+        if relation.symmetric or len(names) >= _LINKS or all(one.head != kind for one in relation.signatures):
             continue
         for other in stores.adjacency.forward(relation.name).neighbors(node)[:_LINKS].tolist():
             row = stores.nodes.row(other)

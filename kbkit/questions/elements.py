@@ -158,7 +158,8 @@ class Elements:
     @property
     def unnamed(self) -> NDArray[np.bool_]:
         """Which inferred classes no relation leads to by its name, such as films, in a KB about films."""
-        return ~self._named_by.any(1)
+        found: NDArray[np.bool_] = ~self._named_by.any(1)
+        return found
 
     def class_similarity(self, word: str) -> Floats:
         """Return the similarity of a word to the name of each class."""

@@ -11,6 +11,7 @@ import pytest
 
 import kbkit
 from kbkit.display.pages import Line, explained, print_info, print_lines
+from kbkit.graph.glimpses import glimpses
 from kbkit.graph.pages import Page, following
 from kbkit.kb import KnowledgeBase
 
@@ -322,3 +323,10 @@ def test_rows_without_a_name_have_titles_of_what_they_link_to(tmp_path: Path) ->
         assert str(page).startswith("note 71 (Mary)")
         assert "death 8 (Mary)  (death#8)" in str(page)
         assert "title" not in kb.page("ship#1").data
+
+
+def test_a_list_shows_neighbours_of_nodes_without_a_text(world: KnowledgeBase) -> None:
+    nepal, everest = world.find("country#NPL"), world.find("Mount Everest")
+    seen = glimpses(world.stores, [nepal, everest])
+    assert seen[nepal] == "has a land border with: China, India; has the capital: Kathmandu"
+    assert seen[everest] == "lies in: China, Nepal"

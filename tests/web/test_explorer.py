@@ -106,7 +106,7 @@ def test_a_question_is_answered_above_the_hits_with_proofs(client: Any) -> None:
     assert re.search(r"Read as .*continent:\"Africa\" -> \[in_continent\] -> country", shown(answer))
     assert "all 54" in shown(answer)
     assert re.search(r"Confidence \d\d%: \w+ ", shown(answer))
-    assert "-> [in_continent] -> Africa" in shown(answer)
+    assert "Angola → lies in → Africa" in shown(answer)
     assert "Did you mean" not in shown(answer)
     yes = client.get("/search/reading", params={"q": "Is the Nile longer than the Amazon?"})
     assert re.search(r"^true Understood: .* Read as ", shown(yes))
@@ -141,7 +141,7 @@ def test_the_query_box_answers_questions(client: Any) -> None:
     answer = client.get("/query/run", params=asked, headers=part)
     assert "read as country:" in shown(answer)
     proofs = [html.unescape(found) for found in re.findall(r'hx-get="(/query/why[^"]*)"', answer.text)]
-    assert "Nepal -> [borders] -> China" in shown(client.get(proofs[0]))
+    assert "Nepal → has a land border with → China" in shown(client.get(proofs[0]))
     files = [html.unescape(link) for link in Page(answer.text).links() if link.startswith("/query/file")]
     assert "China" in client.get(files[0]).text
     doubtful = client.get("/query/run", params={"q": "Which countries like cheese?"}, headers=part)
@@ -168,6 +168,9 @@ def test_search_shows_hits_with_reasons_types_and_the_reading(client: Any, world
     assert "'landlocked'" in shown(reading)  # what the reading leaves out
     assert "Did you mean" in shown(reading)
     assert client.get("/search/reading", params={"q": "xyzzy foo bar"}).text.strip() == ""
+    names = [client.get("/search/reading", params={"q": text}).text for text in ("who borders nepal?", "the nile")]
+    assert [text.partition("<p>")[0].count("<details>") for text in names] == [0, 1]  # a name is no question: folded
+    assert "all 197 nodes of the type country" in shown(client.get("/search", params={"q": "Countries"}))
     rivers = client.get("/search", params={"q": "long river", "type": "river", "mode": "bm25"})
     assert set(re.findall(r'href="/node/([^/"]+)/', rivers.text)) == {"river"}
     expression = 'country:"France" -> [flows_through] -> river'
@@ -248,7 +251,8 @@ def test_paths_are_listed_and_drawn(client: Any) -> None:
     ends = {"from": "country#FRA", "to": "Tokyo"}
     page = client.get("/paths", params=ends)
     assert "shortest path" in shown(page)
-    assert "Japan" in shown(page)
+    assert "← is a member of ← Japan has the capital Tokyo" in shown(page)
+    assert re.search(r'name="from" value="France".*name="to" value="Tokyo"', page.text, re.S)  # as a person names them
     data = client.get("/paths/data", params=ends).json()
     assert data["layered"]
     assert data["nodes"][0]["name"] == "France"
@@ -266,7 +270,7 @@ def test_queries_in_every_language(client: Any, world: KnowledgeBase) -> None:
         return client.get("/query/run", params={"q": text, "language": language}, headers=PART)
 
     rows = run("SELECT id, name, area_km2 FROM country ORDER BY area_km2 DESC LIMIT 2")
-    assert re.search(r"2 rows .* Russia 17098246 .* Canada", shown(rows))
+    assert re.search(r"2 rows .* Russia 17,098,246 .* Canada", shown(rows))
     assert '/node/country/RUS"' in rows.text
     assert rows.headers["hx-push-url"].startswith("/query?")
     graph = run("SELECT ?x { ?x rdfs:label 'France' }")
@@ -277,7 +281,7 @@ def test_queries_in_every_language(client: Any, world: KnowledgeBase) -> None:
     code = client.get("/query/view", params={"q": expression, "view": "code"}, headers=PART)
     assert "SELECT DISTINCT" in shown(code)
     proof = next(link for link in Page(answers.text).links() if link.startswith("/query/why"))
-    assert "Danube -> [flows_through] -> Austria" in shown(client.get(proof))
+    assert "Danube → flows through or along → Austria" in shown(client.get(proof))
     assert "197" in shown(run("count(country)"))
     assert "Botswana" in shown(run("landlocked Kalahari", "search"))
     saved = client.get("/query/file", params={"q": "SELECT name FROM sea ORDER BY name", "format": "csv"})
@@ -379,7 +383,10 @@ def test_views_of_a_result(client: Any, monkeypatch: pytest.MonkeyPatch) -> None
     assert "Invalid filter for the numbers of area_km2: 'many'" in shown(wrong)
     assert 'value="&gt; many"' in wrong.text  # where it can be mended
     columns = view(view="columns")
-    assert re.search(r"un_status text 0 3 member observer member 193", shown(columns))
+    assert "un_status text 0 3 member observer member 193" in shown(columns)
+    most = next(link for link in Page(columns.text).links() if "order=2&desc=1" in link)
+    assert re.search(r">17,098,246</a>", columns.text)
+    assert "Russia" in shown(client.get(most.replace("/query?", "/query/view?"), headers=PART))
     chosen = next(html.unescape(link) for link in Page(columns.text).links() if "f3=" in link)
     assert "193 match the filters" in shown(client.get(chosen.replace("/query?", "/query/view?"), headers=PART))
     chart = client.get("/query/chart", params={**query, "column": ["1", "2"], "order": "2", "desc": "1"}).json()
@@ -790,7 +797,7 @@ def test_facets_of_hits_are_filters(world: KnowledgeBase, client: Any) -> None:
         assert len(set(world.answers(expression).ids.tolist()) & set(hits)) == count
     assert world.facets([], "country").height == 0
     page = client.get("/search/types", params={"q": "island", "type": "country"})
-    assert "un_status" in shown(page)
+    assert "UN status : member 70" in shown(page)
     links = [html.unescape(link) for link in Page(page.text).links() if "within=" in link]
     assert links
     assert all(client.get(link).status_code == 200 for link in links)
@@ -876,6 +883,10 @@ def test_disagreements_are_decided(world_kb: Path, tmp_path: Path) -> None:
     assert "2 disagreements" in shown(client.get("/label"))
     page = shown(client.get("/label/disagreements", params={"who": "carl"}))
     assert page.count("a note") == 2
+    files = [client.get("/label/file", params={"format": kind}) for kind in ("qrels", "csv", "x")]
+    assert [answer.status_code for answer in files] == [200, 200, 400]
+    assert files[0].text.count("\n") == 3
+    assert files[1].text.startswith("query,")
     form = {"query": "1", "node": second, "who": "carl", "grade": "1"}
     decided = client.post("/label/disagreements", data=form)
     assert page.count("Decided") == shown(decided).count("Decided") - 1
@@ -890,10 +901,31 @@ def test_disagreements_are_decided(world_kb: Path, tmp_path: Path) -> None:
     assert "bob: 67% of 3 nodes" in shown(hit)  # the agreement is that of the moment
 
 
+def test_rows_without_a_name_are_shown_by_what_they_link_to(tmp_path: Path) -> None:
+    (tmp_path / "ships.csv").write_text("id,name\n1,Lettice\n2,Mary\n")
+    (tmp_path / "deaths.csv").write_text("id,ship_id,cause\n7,1,storm\n8,2,fire\n")
+    files = [str(tmp_path / "ships.csv"), str(tmp_path / "deaths.csv")]
+    with kbkit.ingest(*files, out=tmp_path / "k.kb", stores=["tables", "adjacency", "text"]) as kb:
+        client = opened(kb)
+        query = Labels(kb).write("storm at sea", "ann", "death#7")
+        pages = [
+            client.get("/search", params={"q": "7"}),
+            client.get("/query/view", params={"q": "SELECT * FROM death"}, headers=PART),
+            client.get("/query/view", params={"q": "death", "language": "answers"}, headers=PART),
+            client.get(f"/label/{query.id}", params={"annotator": "ann"}),
+        ]
+        assert ["death 7 (Lettice)" in shown(page) for page in pages] == [True] * 4
+        assert "is a ship of: death 7 (Lettice)" in shown(client.get("/search", params={"q": "Lettice"}))
+    with kbkit.ingest(*files, out=tmp_path / "bare.kb", stores=["tables", "text"]) as kb:
+        assert "7 death" in shown(opened(kb).get("/search", params={"q": "7"}))  # no links to make titles of
+
+
 def test_what_was_understood_is_told_word_by_word(client: Any) -> None:
     read = shown(client.get("/search/reading", params={"q": "Which countries border Nepal?"}))
     assert "Understood: countries that have a land border with Nepal; almost certainly right" in read
     assert "countries type country border relation has a land border with Nepal country Nepal" in read
+    related = client.get("/search/reading", params={"q": "Why is the Nile related to the Danube?"})
+    assert "/paths?from=Nile&to=Danube" in Page(related.text).links()
     missed = client.get(
         "/search/reading", params={"q": "Which landlocked countries in Africa have more than 2 rivers?"}
     )

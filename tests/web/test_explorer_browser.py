@@ -218,6 +218,12 @@ def test_a_result_is_sorted_filtered_counted_and_drawn(tab: Tab) -> None:
     assert box.inner_text() == "SELECT id, name, length_km FROM river"
     page.keyboard.press("Control+Enter")
     page.get_by_text("293 rows in").wait_for()
+    page.get_by_role("button", name="Save").first.click()  # leads to the name in the side pane
+    page.keyboard.type("lengths")
+    page.keyboard.press("Enter")
+    saved_query = pane.get_by_role("link", name="lengths", exact=True)
+    saved_query.wait_for()
+    assert "q=SELECT+id%2C+name%2C+length_km+FROM+river" in (saved_query.get_attribute("href") or "")
     page.get_by_role("link", name="Next").click()
     page.get_by_text("Rows 101–200 of 293").wait_for()
     for arrow in "▲▼":
@@ -234,6 +240,7 @@ def test_a_result_is_sorted_filtered_counted_and_drawn(tab: Tab) -> None:
     page.get_by_role("link", name="Chart").click()
     page.get_by_text(re.compile("rows; the 40 largest")).wait_for()
     assert page.evaluate("kbkit_chart.view.data('rows').length") > 200
+    assert page.locator("select[name=y] option").first.inner_text() == "automatic: length_km"
     page.get_by_label("Marks").select_option("point")
     page.wait_for_function("() => kbkit_chart.spec.mark.type === 'point'")
     assert "mark=point" in page.url

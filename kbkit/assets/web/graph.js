@@ -6,8 +6,9 @@ const RADII = [14, 7.5, 6]; // of dots, by importance
 const STEP = 25; // neighbours that a click on "+N more" adds
 const MARGIN = 46; // room around the outermost dots, for their labels
 const FEW = 40; // lines up to which relations are always labelled
-const SHARES = [0.5, 0.4, 0.6, 0.3, 0.7]; // places of a relation's label on its line, the first free one is taken
+const SHARES = [0.5, 0.4, 0.6, 0.3, 0.7, 0.8, 0.2]; // places of a relation's label on its line, the first free one is taken
 const ALIKE = 5; // lines of the same relation that are labelled
+const APART = 7; // pixels between a label's middle and the lines of others
 
 // Draw `data` in `container`. `selected(index or null)` is called on a click on a node or on the background, `full(group)`
 // on a "+N more" whose nodes the page does not have. `layout` is force, layered, or a function that returns the
@@ -367,6 +368,12 @@ kbkit.Graph = class {
     }
     const lines = this.lines();
     const used = new Map();
+    const segments = lines.map((line) => {
+      const { s, t } = data.edges[line.data("e")];
+      return [line.data("e"), spots.get(`n${s}`), spots.get(`n${t}`)];
+    });
+    // Whether no other line passes there: its label would be read as that of the other one.
+    const isOwn = (e, [x, y]) => segments.every(([other, a, b]) => other === e || distance(x, y, a, b) > APART);
     lines.forEach((line) => {
       const e = line.data("e");
       const { s, t } = data.edges[e];
@@ -378,7 +385,8 @@ kbkit.Graph = class {
       const text = names.join(" | ");
       used.set(text, (used.get(text) ?? 0) + 1);
       if (used.get(text) > ALIKE && !data.layered && !over) return;
-      const along = SHARES.map((share) => [a[0] + (b[0] - a[0]) * share, a[1] + (b[1] - a[1]) * share]);
+      const along = SHARES.map((share) => [a[0] + (b[0] - a[0]) * share, a[1] + (b[1] - a[1]) * share]).filter((at) => over || isOwn(e, at));
+      if (!along.length) return;
       const label = { along, text, brief: names.length > 1 ? `${names.length} relations` : text, size: over ? 12 : 10.5, colour: over ? look.ink : look.soft, always: over };
       if (over) labels.unshift(label);
       else labels.push(label);
@@ -398,6 +406,13 @@ kbkit.Graph = class {
     return long ? [dx / long, dy / long] : [0, 1];
   }
 };
+
+// The distance of a point from the line between two points.
+function distance(x, y, [ax, ay], [bx, by]) {
+  const [dx, dy] = [bx - ax, by - ay];
+  const share = Math.max(0, Math.min(1, ((x - ax) * dx + (y - ay) * dy) / (dx * dx + dy * dy || 1)));
+  return Math.hypot(x - ax - share * dx, y - ay - share * dy);
+}
 
 const spot = ([x, y, r]) => ({ x, y, r });
 const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

@@ -36,6 +36,10 @@ kbkit.drawLabels = (canvas, labels, dots, halo, font) => {
     if (!box) continue;
     taken.push(box);
     pen.globalAlpha = label.faint ? 0.15 : 1;
+    if (label.along) { // the line would strike the letters through
+      pen.fillStyle = halo;
+      pen.fillRect(box[0], box[1] + 1, box[2] - box[0], box[3] - box[1] - 2);
+    }
     pen.strokeStyle = halo;
     pen.lineWidth = 3.5;
     const [x, y] = [box[0] + 2, (box[1] + box[3]) / 2];

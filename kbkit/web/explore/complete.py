@@ -26,6 +26,9 @@ def routes(site: Site) -> list[Route]:
             (links.text(request, name) for name in ("q", "from", "to", "node") if name in request.query_params), ""
         )
         found = site.vocabulary.names(typed, None, _SHOWN) if typed else ()
-        return site.page("complete.html", request, found=found)
+        own = [f"{row.type}#{row.key}" for row in found]
+        fills = "q" not in request.query_params  # else a choice leads to the page of the node
+        shown = list(zip(found, map(site.reference, own) if fills else own, strict=True))
+        return site.page("complete.html", request, found=shown)
 
     return [site.route("/complete", complete)]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import secrets
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from starlette.exceptions import HTTPException
@@ -10,6 +12,7 @@ from starlette.responses import RedirectResponse, Response
 
 from kbkit.benchmarks.people.labels import GRADES, LONGEST, Labels, PoolNode
 from kbkit.errors import KbError
+from kbkit.measures.files import write_gold
 from kbkit.web.explore import links
 from kbkit.web.explore.site import is_part, said, status_of
 
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from kbkit.web.explore.site import Site
 
 _PATH = "/label"
+_FILES = {"qrels": "text/plain", "csv": "text/csv"}
 _DEPTHS = (10, 20, 50)
 """Hits of each retriever that are pooled."""
 
@@ -32,6 +36,7 @@ def routes(site: Site) -> list[Route]:
         site.route(_PATH, screen.queries),
         site.route(_PATH, screen.write, method="POST"),
         site.route("/label/draw", screen.draw),
+        site.route("/label/file", screen.file),
         site.route("/label/disagreements", screen.disagreements),
         site.route("/label/disagreements", screen.decide, method="POST"),
         site.route("/label/{number}", screen.query),
@@ -61,12 +66,19 @@ class _Label:
             **given,
             row=row,
             problem=said(problem),
-            progress=self._labels.progress().rows(named=True),
+            progress=self._progress(),
             agreement=self._labels.agreement().rows(named=True),
             apart=[one.decision is not None for one in self._labels.disagreements()],
             depths=_DEPTHS,
             longest=LONGEST,
         )
+
+    def _progress(self) -> dict[str, list[dict[str, Any]]]:
+        """Return the progress of all annotators by query."""
+        found: dict[str, list[dict[str, Any]]] = {}
+        for row in self._labels.progress().iter_rows(named=True):
+            found.setdefault(row["query"], []).append(row)
+        return found
 
     def draw(self, request: Request) -> Response:
         """Draw a node to write a query for."""
@@ -97,6 +109,7 @@ class _Label:
         annotator = links.text(request, "annotator")
         grades = self._labels.grades(annotator) if annotator else {}
         found = [self._shown(one, grades.get((query.id, one.reference))) for one in self._labels.candidates(query)]
+        self._site.describe(found, "text")
         return self._site.page(
             "label_query.html",
             request,
@@ -127,6 +140,8 @@ class _Label:
         query = self._labels.query(number)
         [one] = [one for one in self._labels.candidates(query) if one.reference == node]
         known = None if problem else self._labels.grades(annotator).get((number, node))
+        shown = self._shown(one, known)
+        self._site.describe([shown], "text")
         return self._site.page(
             "label_hit.html",
             request,
@@ -134,7 +149,7 @@ class _Label:
             query=query,
             annotator=annotator,
             agreement=self._labels.agreement(number).rows(named=True),
-            hit={**self._shown(one, known), "problem": said(problem)} | ({"note": note} if problem else {}),
+            hit={**shown, "problem": said(problem)} | ({"note": note} if problem else {}),
             grades=GRADES,
         )
 
@@ -154,6 +169,21 @@ class _Label:
             form.get("query", ""), form.get("node", ""), int(given) if given else None, who, form.get("note", "")
         )
         return RedirectResponse(links.page("/label/disagreements", who=who), 303)
+
+    def file(self, request: Request) -> Response:
+        """Return all grades as a file: TREC judgements, or a table."""
+        kind = links.text(request, "format")
+        if kind not in _FILES:
+            raise HTTPException(400, f"Unknown format. Use {', '.join(_FILES)}.")
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"labels.{kind}"
+            if kind == "qrels":
+                write_gold(self._labels.gold(), path)
+            else:
+                self._labels.judgements().write_csv(path)
+            content = path.read_bytes()
+        headers = {"Content-Disposition": f'attachment; filename="labels.{kind}"', "Cache-Control": "no-store"}
+        return Response(content, media_type=_FILES[kind], headers=headers)
 
     def _shown(self, one: PoolNode, given: Judgement | None) -> dict[str, Any]:
         """Return a hit as the template shows it."""

@@ -10,6 +10,8 @@ from starlette.exceptions import HTTPException
 if TYPE_CHECKING:
     from starlette.requests import Request
 
+    from kbkit.schema import NodeType
+
 _NODE = "/node/"
 _DOTS = ("", ".", "..")
 """Segments that a browser would remove from a path, encoded or not."""
@@ -33,6 +35,20 @@ def members(kind: str) -> str:
     from kbkit.answers.syntax import identifier  # it would delay the first page
 
     return page("/query", q=identifier(kind), language="answers")
+
+
+def table(kind: NodeType) -> str:
+    """Return the address of the table of a type's nodes: with their attributes, if all have the same ones."""
+    if not kind.attributes or kind.others:
+        return members(kind.name)
+    return page("/query", q=sql_of_type(kind), language="sql")
+
+
+def sql_of_type(kind: NodeType) -> str:
+    """Return SQL for the nodes of a type with their attributes."""
+    from kbkit.stores.sql_names import identifier  # it would delay the first page
+
+    return f"SELECT * FROM {identifier(kind.table)}"
 
 
 def node_of(reference: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import JSONResponse, Response
 
 from kbkit.display.drawing import page
-from kbkit.english.words import spoken
+from kbkit.english.headings import relation_verb, relation_words
 from kbkit.errors import KbError
 from kbkit.web.explore import links
 from kbkit.web.explore.graph import FILES, PALETTE, drawn_file, drawn_values
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.routing import Route
 
-    from kbkit.graph.paths import Paths, PathStep
+    from kbkit.graph.paths import GraphPath, Paths, PathStep, Place
+    from kbkit.schema import Schema
     from kbkit.web.explore.site import Site
 
 _KEPT = 20
@@ -51,18 +52,19 @@ class _Paths:
                 found = self._found(asked)
             except KbError as error:  # with the form, where it can be mended
                 problem = error
-        relations = [r.name for r in self._site.kb.schema.relations]
+        schema = self._site.kb.schema
+        relations = [(r.name, relation_words(r)) for r in schema.relations]
         status = status_of(problem) if problem else 200
         return self._site.page(
             "paths.html",
             request,
             status,
-            **asked,
+            **{**asked, **{end: self._site.reference(asked[end]) for end in ("start", "end")}},
             found=found,
             problem=said(problem),
             meant=self._meant(asked) if problem else {},
             all_relations=relations,
-            words=_words,
+            in_words=lambda path: _in_words(schema, path),
         )
 
     def _meant(self, asked: dict[str, Any]) -> dict[str, list[tuple[str, str, str, str]]]:
@@ -106,10 +108,22 @@ class _Paths:
         return self._site.kb.paths(start, end, steps, limit, relations or None, longer=not shortest)
 
 
-def _words(step: PathStep) -> str:
-    """Return the relations of a step in words, between arrows."""
+def _in_words(schema: Schema, path: GraphPath) -> list[tuple[str, Place]]:
+    """Return what each node of a path has to do with the next one, in words, and the next one."""
+    return [
+        (_words(schema, before.type, step), step.node) for before, step in zip(path.nodes, path.steps, strict=False)
+    ]
+
+
+def _words(schema: Schema, subject: str, step: PathStep) -> str:
+    """Return the relations of a step as verbs (*was directed by*); without verbs, as names between arrows."""
+    verbs = [
+        relation_verb(schema, move.relation, subject, step.node.type, of_head=move.forward) for move in step.relations
+    ]
+    if all(verbs):
+        return " and ".join(dict.fromkeys(verbs))
     onward = any(move.forward for move in step.relations)
-    names = dict.fromkeys(spoken(move.label or move.relation) for move in step.relations)
+    names = dict.fromkeys(relation_words(schema.relation(move.relation)) for move in step.relations)
     arrow = "\N{RIGHTWARDS ARROW}" if onward else "\N{LEFTWARDS ARROW}"
     return f"{arrow} {' | '.join(names)} {arrow}"
 

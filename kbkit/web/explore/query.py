@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 import threading
@@ -15,12 +16,15 @@ from starlette.responses import JSONResponse, RedirectResponse, Response, Stream
 
 from kbkit.answers.errors import ExpressionError
 from kbkit.display.render import cell, chunks_of, clean
+from kbkit.english.headings import figure
 from kbkit.errors import KbError, QueryError
 from kbkit.executor import languages
 from kbkit.executor.executor import StatementOutcome
+from kbkit.graph.titles import titles
 from kbkit.stores.sql_results import ResultBounds
 from kbkit.stores.threads import run
 from kbkit.web.explore import links, query_drawings
+from kbkit.web.explore.query_drawings import ENDS
 from kbkit.web.explore.query_results import PAGE, VIEWS, KeptResult, KeptResults, ResultState, iris_of
 from kbkit.web.explore.query_side import SidePane
 from kbkit.web.explore.site import is_part, said
@@ -214,6 +218,7 @@ class _Query:
             seconds=outcome.seconds,
             columns=kept.columns,
             numeric=[] if frame is None else [name for name in kept.columns if frame.schema[name].is_numeric()],
+            figures=_figures,
             has_rows=frame is not None,
             total=total,
             many=kept.is_cut,
@@ -250,15 +255,19 @@ class _Query:
         named = next((name for name in ("name", "key", "id") if name in shown), "") if nodes else ""
         known = self._site.kb.stores.nodes.rows(list(set(nodes)))
         iris = iris_of(self._site, frame) if language == "sparql" else {}
+        titled = titles(self._site.kb.stores, [*known, *(node for node, *_ in iris.values())])
         result = []
         for number, row in enumerate(frame.iter_rows(named=True)):
             cells = []
             for name in shown:
-                value, text, kind, key = row[name], cell(row[name]), "", ""
+                value, kind, key = row[name], "", ""
+                text = cell(value if name in ENDS else figure(name, value))
                 if name == named:
                     kind, key = known[nodes[number]].type, known[nodes[number]].key
+                    text = titled.get(nodes[number], text) if name == "name" else text
                 elif isinstance(value, str) and value in iris:
-                    _, kind, key, text = iris[value]
+                    node, kind, key, text = iris[value]
+                    text = titled.get(node, text)
                 cells.append((text, links.node(kind, key) if kind else "", kind))
             result.append(cells)
         return result
@@ -319,6 +328,16 @@ def _place(error: KbError, text: str) -> tuple[int, int]:
         at = min(before + len(query) - len(languages.body(query)) + error.at, len(text))
         return text.count("\n", 0, at) + 1, at - (text.rfind("\n", 0, at) + 1) + 1
     return 0, 0
+
+
+def _figures(name: str, text: str) -> str:
+    """Return a value of a column of numbers, which is text, with separators as in the table."""
+    if name in ENDS:
+        return text
+    for kind in (int, float):
+        with contextlib.suppress(ValueError):
+            return cell(figure(name, kind(text)))
+    return text
 
 
 def _is_foreign(request: Request) -> bool:

@@ -23,7 +23,8 @@ MOST_NODES, MOST_POINTS = 120, 20_000
 """Maximum number of nodes of a graph, and of rows of a chart."""
 _READ = 2_000
 """Rows whose nodes are looked up for a graph."""
-_ENDS = ("id", "head", "tail")
+ENDS = ("id", "head", "tail")
+"""Columns of SQL whose numbers are nodes."""
 
 
 def graph(site: Site, kept: KeptResult, state: ResultState) -> SubgraphDrawing:
@@ -52,9 +53,7 @@ def _nodes(site: Site, kept: KeptResult, rows: pl.Series) -> Iterator[int]:
     columns = [
         part[name].to_list()
         for name, kind in part.schema.items()
-        if kind.is_integer()
-        and (name in _ENDS or name.endswith("_id"))
-        and _are_nodes(part[name], site.kb.schema.nodes)
+        if kind.is_integer() and (name in ENDS or name.endswith("_id")) and _are_nodes(part[name], site.kb.schema.nodes)
     ]
     if kept.outcome.language == "sparql":
         iris = {iri: node for iri, (node, *_) in iris_of(site, part).items()}

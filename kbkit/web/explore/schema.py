@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from starlette.routing import Route
 
     from kbkit.display.drawing.model import Drawing
-    from kbkit.schema import NodeType, Relation, Signature
+    from kbkit.schema import Relation, Signature
     from kbkit.web.explore.site import Site
 
 _SAMPLES = 5
@@ -56,7 +56,7 @@ class _Schema:
             types=types[:_LISTED],
             pairs=pairs[:_LISTED],
             more=(max(0, len(types) - _LISTED), max(0, len(pairs) - _LISTED)),
-            sql_of_type=_sql_of_type,
+            sql_of_type=links.sql_of_type,
             sql_of_edges=self._sql_of_edges,
             expression_of=_expression_of,
         )
@@ -97,7 +97,7 @@ class _Schema:
             type=kind,
             pairs=sorted(pairs, key=lambda pair: -pair[1].edges),
             samples=self._site.kb.popular(kind.name, _SAMPLES).select("key", "type", "name").rows(),
-            sql_of_type=_sql_of_type,
+            sql_of_type=links.sql_of_type,
             sql_of_edges=self._sql_of_edges,
         )
 
@@ -110,12 +110,7 @@ class _Schema:
             f"SELECT h.id AS head, h.name AS head_name, t.id AS tail, t.name AS tail_name{own}\n"
             f"FROM {identifier(relation.table)} r JOIN nodes h ON h.id = r.head JOIN nodes t ON t.id = r.tail\n"
             + (f"WHERE {where}\n" if where else "")
-            + "LIMIT 1000"
-        )
-
-
-def _sql_of_type(kind: NodeType) -> str:
-    return f"SELECT * FROM {identifier(kind.table)} LIMIT 1000"
+        ).rstrip()
 
 
 def _expression_of(relation: Relation, signature: Signature) -> str:

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse
 
+from kbkit.english.types import type_noun, type_plural
 from kbkit.errors import KbError, QueryTimeoutError
 from kbkit.executor.languages import is_question
 from kbkit.questions.reply import reply
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.routing import Route
 
+    from kbkit.questions.ask import AskResult
+    from kbkit.schema import NodeType
     from kbkit.web.explore.site import Site
 
 _MODES = {
@@ -54,6 +57,10 @@ def routes(site: Site) -> list[Route]:
     ]
 
 
+def _nouns(kind: str) -> set[str]:
+    return {name.casefold() for name in (kind, type_noun(kind), type_plural(kind))}
+
+
 class _Search:
     def __init__(self, site: Site) -> None:
         self._site = site
@@ -79,7 +86,14 @@ class _Search:
             found=found,
             named=self._site.vocabulary.names(asked["q"], None, asked["k"]) if problem else (),
             types=[t.name for t in self._site.kb.schema.node_types if t.members],
+            named_types=self._named_types(asked["q"]),
         )
+
+    def _named_types(self, words: str) -> list[NodeType]:
+        """Return the types that words name, in singular or plural."""
+        named = words.casefold()
+        kinds = [kind for kind in self._site.kb.schema.node_types if kind.members]
+        return [kind for kind in kinds if named in _nouns(kind.name)] if named else []
 
     def hits(self, request: Request) -> Response:
         """Return the hits of one mode as a part of a page."""
@@ -120,8 +134,20 @@ class _Search:
         if doubtful and not is_question(question):
             return self._site.page("nothing.html", request)
         return self._site.page(
-            "reading.html", request, reply=reply(read, closest=_OTHERS), is_question=is_question(question)
+            "reading.html",
+            request,
+            reply=reply(read, closest=_OTHERS),
+            is_question=is_question(question),
+            is_name=bool(len(self._site.kb.stores.nodes.called(question))),
+            ends=self._ends(read),
         )
+
+    def _ends(self, read: AskResult) -> list[str]:
+        """Return the two nodes of a question that is not answered, whose paths may answer it; nothing for others."""
+        kinds = {kind.name for kind in self._site.kb.schema.node_types}
+        nodes = dict.fromkeys(one.meaning for one in read.matches if one.meaning.partition("#")[0] in kinds)
+        named = [self._site.reference(node) for node in nodes if "#" in node]
+        return named if len(named) == 2 and not (read.answers is not None and read.is_sure) else []
 
     def choose(self, request: Request) -> Response:
         """Remember the reading that a person chose for a question, and show its answers."""
@@ -160,6 +186,7 @@ class _Search:
             asked["q"], asked["k"], asked["mode"], asked["within"] or None, asked["type"] or None, explain=True
         )
         rows: list[dict[str, Any]] = frame.to_dicts()
+        self._site.describe(rows, "snippet")
         for row in rows:
             scores = {name: row[name] for name in _SCORES if row.get(name) is not None}
             row["scores"] = {"score": row["score"], **scores}

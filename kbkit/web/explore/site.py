@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import re
 import threading
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +20,7 @@ from kbkit import assets
 from kbkit.display.drawing.colours import of_types
 from kbkit.display.node_data import edge_attributes, shown_name
 from kbkit.display.render import cell, clean
+from kbkit.english.headings import attribute_heading, relation_words
 from kbkit.errors import (
     DamagedError,
     KbError,
@@ -29,9 +31,13 @@ from kbkit.errors import (
     UnknownNameError,
     plural,
 )
+from kbkit.graph.glimpses import glimpses
+from kbkit.graph.titles import titles
 from kbkit.web.explore import links, running
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import anyio
     from starlette.requests import Request
     from starlette.routing import Route
@@ -58,6 +64,8 @@ _HEADERS = {
     "Referrer-Policy": "same-origin",  # without a referrer, browsers send forms with the origin "null"
 }
 _MARK = Markup("<mark>{}</mark>")
+_RELATION = re.compile(r" -> \[([^\[\]]+)\] -> ")
+"""A relation between two nodes in a line of a proof."""
 _KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _YEAR = "public, max-age=31536000, immutable"
 
@@ -108,6 +116,7 @@ class Pages:
             marked=_marked,
             edge_attributes=edge_attributes,
             shown_name=shown_name,
+            heading=attribute_heading,
         )
         made.globals.update(plural=plural, page_url=links.page, file_url=self.file_url, **self.names())
         return made
@@ -197,10 +206,39 @@ class Site(Pages):
             "schema": self.kb.schema,
             "node_url": links.node,
             "members_url": links.members,
+            "table_url": links.table,
             "types_url": f"/types.css?v={_digest(self.types_css().encode())}",
             "type_class": self.type_class,
+            "in_words": self.in_words,
             "limits": self.limits,
         }
+
+    def reference(self, given: str) -> str:
+        """Return the shortest text that names the same node as a reference: its name, if no other node has it."""
+        with contextlib.suppress(KbError):
+            node = self.kb.find(given)
+            name = self.kb.stores.nodes.row(node).name
+            if self.kb.find(name) == node:
+                return name
+        return given
+
+    def describe(self, rows: Iterable[dict[str, Any]], text: str) -> None:
+        """Give rows of nodes without a name a title as their name, and those without a ``text`` some neighbours."""
+        listed = list(rows)
+        found = titles(self.kb.stores, [row["id"] for row in listed])
+        bare = [row["id"] for row in listed if not row.get(text)] if self.kb.has("adjacency") else []
+        seen = glimpses(self.kb.stores, bare)
+        for row in listed:
+            row["name"] = found.get(row["id"], row["name"])
+            row["glimpse"] = seen.get(row["id"], "")
+
+    def in_words(self, line: str) -> str:
+        """Return a line of a proof with the names of relations in words: *Jaws → has genre → Thriller*."""
+        return _RELATION.sub(self._arrow, line)
+
+    def _arrow(self, match: re.Match[str]) -> str:
+        known = {relation.name: relation_words(relation) for relation in self.kb.schema.relations}
+        return f" \N{RIGHTWARDS ARROW} {known[match[1]]} \N{RIGHTWARDS ARROW} " if match[1] in known else match[0]
 
     def type_class(self, name: str) -> str:
         """Return the CSS class with the colour of a type."""

@@ -37,6 +37,9 @@
   document.addEventListener("htmx:afterOnLoad", () => (offline.hidden = true));
 
   document.addEventListener("htmx:afterSwap", ({ detail }) => {
+    // Where there is room, a list that folds on a narrow page is open.
+    const wide = matchMedia("(min-width: 561px)").matches;
+    detail.target?.querySelectorAll("[data-wide]").forEach((fold) => (fold.open = wide));
     const input = document.querySelector(`[data-names][aria-controls="${detail.target?.id}"]`);
     if (!input) return;
     options(detail.target).forEach((option) => (option.id = `${detail.target.id}-${option.id}`));

@@ -25,7 +25,7 @@
   });
   document.addEventListener("htmx:afterSettle", () => {
     const graded = hits().filter((hit) => hit.dataset.grade).length;
-    document.getElementById("progress").textContent = `${graded} of ${hits().length} graded`;
+    document.getElementById("progress").textContent = graded < hits().length ? `${graded} of ${hits().length} graded` : `All ${graded} graded`;
     const failed = hits().findIndex((hit) => hit.querySelector(".problem"));
     if (wanted === null) return;
     if (failed >= 0) wanted = failed;

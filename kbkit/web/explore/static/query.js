@@ -31,6 +31,12 @@
   document.addEventListener("click", ({ target }) => {
     const button = target.closest(".insert");
     if (button) globalThis.kbkit_editor?.insert(button.dataset[language()] ?? button.dataset.answers);
+    const field = document.getElementById(target.dataset.focus);
+    if (field) {
+      for (let fold = field.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+      field.scrollIntoView({ block: "center" });
+      field.focus();
+    }
     if (target.id === "to-error") {
       const { line, column } = result.querySelector("[data-line]").dataset;
       globalThis.kbkit_editor?.go(Number(line), Number(column));

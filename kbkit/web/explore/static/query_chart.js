@@ -23,9 +23,10 @@ globalThis.kbkit_drawChart = (form) => {
       if (x === y) y = null;
     }
     x ??= text ?? fields[0];
-    const mark = form.elements.mark.value
-      || (x.kind === "text" ? "bar" : y === null ? "bar" : x === date || x.kind === "date" ? "line" : "point");
-    return { x, y, colour: value("colour"), mark, total: form.elements.total.value, automatic };
+    const total = form.elements.total.value;
+    const isTime = x === date || x.kind === "date";
+    const mark = form.elements.mark.value || (x.kind === "text" || y === null ? "bar" : isTime ? "line" : "point");
+    return { x, y, colour: value("colour"), mark, total, automatic };
   }
 
   const type = ({ kind }) => ({ number: "quantitative", date: "temporal", text: "nominal" })[kind];
@@ -35,7 +36,8 @@ globalThis.kbkit_drawChart = (form) => {
     const year = (axis) => (axis.kind === "number" && /year/i.test(axis.name) ? { axis: { format: "d" } } : {});
     const transform = [];
     const count = { aggregate: "count", title: "rows" };
-    const across = field(x, "x", { ...year(x), ...(y === null && x.kind === "number" ? { bin: { maxbins: 30 } } : {}) });
+    const from = mark === "point" || mark === "line" ? { scale: { zero: false } } : {}; // a year is far from 0
+    const across = field(x, "x", { ...year(x), ...from, ...(y === null && x.kind === "number" ? { bin: { maxbins: 30 } } : {}) });
     let along = y === null ? { ...count } : field(y, "y", year(y));
     if (y !== null && total) along = { ...along, aggregate: total, title: `${total} of ${y.name}` };
     if (x.kind === "text" && y?.kind !== "text" && mark !== "boxplot") {
@@ -92,6 +94,11 @@ globalThis.kbkit_drawChart = (form) => {
     if (!answer?.ok) return void (note.textContent = answer ? "The rows cannot be read." : "The server does not answer.");
     const { total, columns } = await answer.json();
     const of = (field) => columns[used.indexOf(field)];
+    // A line through several rows of one year would go up and down in it.
+    if (!form.elements.mark.value && chosen.mark === "line" && !chosen.total && !chosen.colour
+        && new Set(of(chosen.x)).size < of(chosen.x).length) chosen.mark = "point";
+    form.elements.x.options[0].text = chosen.automatic ? `automatic: ${chosen.x.name}` : "automatic";
+    form.elements.y.options[0].text = chosen.automatic && chosen.y ? `automatic: ${chosen.y.name}` : "number of rows";
     const rows = of(chosen.x).map((x, i) => ({ x, y: chosen.y && of(chosen.y)[i], colour: chosen.colour && of(chosen.colour)[i] }));
     spec = specification(chosen);
     try {
