@@ -60,7 +60,10 @@ def relation_verb(schema: Schema, name: str, subject: str, other: str, *, of_hea
 @lru_cache(10_000)
 def _verb(relation: Relation, subject: str, other: str, of_head: bool) -> str:
     link = Link(relation, subject, other, of_head=of_head)
-    verb = None if link.is_record else link.verb  # the name of the relation says more than *is recorded for*
+    verb = link.verb
+    if link.is_record:  # the name of the relation says more than *is recorded for*
+        named = verb_phrase(link.label)
+        verb = named if of_head or named is None else named.inverse()
     return verb.singular if verb is not None and "{}" not in verb.singular else ""
 
 
