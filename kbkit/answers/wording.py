@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from kbkit.answers.algebra import (
@@ -24,20 +24,49 @@ from kbkit.answers.operator_tree import operators
 from kbkit.answers.syntax import Name, Slot
 from kbkit.english.noun_phrases import Clause, NounPhrase, either
 from kbkit.english.relations import Link
+from kbkit.english.roles import is_untyped, role_clause, tail_noun
 from kbkit.english.types import THING, type_noun
 from kbkit.english.verbs import GRADES
 from kbkit.english.words import listed, with_article
 from kbkit.schema import Schema
 
 
-def noun_phrase(plan: Plan, schema: Schema) -> NounPhrase | None:
+def noun_phrase(plan: Plan, schema: Schema, heads: Mapping[str, str] | None = None) -> NounPhrase | None:
     """Return a plan's answers in words, with ``<slot>`` for each slot; None if the phrase would not read well.
 
     Chains, intersections, differences of one step or of the start itself, and measures of what one step reaches can be
-    worded; unions and closures cannot.
+    worded; unions and closures cannot. ``heads``: what the heads of relations are, by relation, if nodes have no types.
+    With it, the nouns of such nodes are those of their roles (:mod:`kbkit.english.roles`); None if one has no role.
     """
-    phrase = _Words(plan, schema).phrase(plan.root)
+    phrase = _Words(plan, schema, heads).phrase(plan.root)
     return phrase if phrase is not None and phrase.clauses else None
+
+
+def noun_of(hop: Operator, schema: Schema, heads: Mapping[str, str]) -> str:
+    """Return the noun of what a step leads to: that of its type, or of its role if it has no type; "" if unknown."""
+    if not is_untyped(hop.type):
+        return type_noun(hop.type or "")
+    if not isinstance(hop, Hop):
+        return ""
+    nouns = {
+        tail_noun(schema.relation(move.relation)) if move.forward else heads.get(move.relation, "")
+        for move in hop.moves
+    }
+    return nouns.pop() if len(nouns) == 1 else ""
+
+
+def slot_nouns(plan: Plan, schema: Schema, heads: Mapping[str, str]) -> dict[str, str]:
+    """Return what the nodes without a type in the slots of a plan are, by slot, as far as their roles tell."""
+    nouns = {}
+    for hop in operators(plan.root):
+        if isinstance(hop, Hop) and isinstance(hop.source, Lookup) and is_untyped(hop.source.type):
+            source = next(p.source for p in plan.parameters if p.name == hop.source.parameter)
+            ends = {
+                heads.get(m.relation, "") if m.forward else tail_noun(schema.relation(m.relation)) for m in hop.moves
+            }
+            if isinstance(source, Slot) and len(ends) == 1:
+                nouns[source.name] = ends.pop()
+    return {slot: noun for slot, noun in nouns.items() if noun}
 
 
 def shared_middles(plan: Plan) -> dict[str, tuple[str, list[tuple[str, bool]]]]:
@@ -79,9 +108,10 @@ def _in_other_words(clause: Clause, link: Link, things: Sequence[str], several: 
 
 
 class _Words:
-    def __init__(self, plan: Plan, schema: Schema) -> None:
+    def __init__(self, plan: Plan, schema: Schema, heads: Mapping[str, str] | None) -> None:
         self._sources = {parameter.name: parameter.source for parameter in plan.parameters}
         self._schema = schema
+        self._heads = heads
 
     def phrase(self, operator: Operator) -> NounPhrase | None:
         if operator.type is None:
@@ -90,7 +120,9 @@ class _Words:
         if isinstance(operator, AllNodes):
             return NounPhrase(noun)
         if isinstance(operator, Hop):
-            worded = self._clause(operator, is_negated=False)
+            by_role = is_untyped(operator.type) and self._heads is not None
+            noun = noun_of(operator, self._schema, self._heads or {}) if by_role else noun
+            worded = self._clause(operator, is_negated=False) if noun else None
             return worded and NounPhrase(noun, (worded[0],), is_nested=worded[1])
         if isinstance(operator, Intersection):
             parts = [self.phrase(part) for part in operator.parts]
@@ -152,6 +184,11 @@ class _Words:
             if is_nested and not inner.definite and not is_negated:
                 things = [with_article(other) for other in _other_texts(inner, is_plural=False)]
                 several = [inner.text(is_plural=True, reduce=True), *_other_texts(inner, is_plural=True)]
+        if self._heads is not None and is_untyped(hop.type) and all(move.forward for move in hop.moves):
+            noun = noun_of(hop, self._schema, self._heads)
+            if not thing or not noun or is_negated:
+                return None
+            return replace(role_clause(noun, thing), others=tuple(role_clause(noun, one) for one in several)), is_nested
         links = [self._link(move, hop) for move in hop.moves if not move.closure]
         clauses = [link.clause(thing, is_named=is_named, is_negated=is_negated) for link in links if thing]
         known = [clause for clause in clauses if clause is not None]

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kbkit.english.frames import frame_file
 from kbkit.english.markers import is_marker, untelling
+from kbkit.english.readable import name_problem
+from kbkit.english.relations import Link
+from kbkit.english.roles import is_untyped
 from kbkit.english.types import WORKS, are_people, type_noun
 from kbkit.english.verbs import GRADES
 from kbkit.english.words import YEARS
@@ -36,6 +41,7 @@ _DOWN = re.compile(
 _UP = re.compile(
     r"(has_?)?(super\w*|parent|broader|hypernym)\w*|part_of|(sub_?(class|category|field|topic)_of)|is_?a|kind_of"
 )
+_NEARLY_ALL = 0.98
 _CODE = re.compile(r"[A-Z][A-Z0-9]{1,3}|#[0-9a-fA-F]+|[A-Z]{0,3}\d+[A-Z]?")
 _SEPARATOR = re.compile(r"[|;,/]| and ")
 _TWO_TEXTS = r"(?:\S+ ){4}\S+ +/ +(?:\S+ ){4}"
@@ -125,7 +131,82 @@ def merged_nodes(kb: KnowledgeBase) -> frozenset[int]:
             [(dated,)] = kb.tables.rows(f"SELECT count(*) FROM ({heads})")
             if len(several) <= _SEVERAL * dated:
                 ids.update(node for (node,) in several)
+    ids |= _of_two_kinds(kb)
     return frozenset(ids)
+
+
+def _of_two_kinds(kb: KnowledgeBase) -> set[int]:
+    """Return the nodes without a type that are at both ends of relations: a film with the name of a director."""
+    tables = [quote(kb.schema.relation(name).table) for name in head_nouns(kb) or {}]
+    if not tables:
+        return set()
+    heads, tails = (" UNION ".join(f"SELECT {end} FROM {table}" for table in tables) for end in ("head", "tail"))
+    return {node for (node,) in kb.tables.rows(f"({heads}) INTERSECT ({tails})")}
+
+
+def head_nouns(kb: KnowledgeBase) -> dict[str, str] | None:
+    """Return what the heads of each relation are, where nodes have no types; None if all relations have typed ends.
+
+    All relations that say it must be there, and nearly all heads of a relation must have one of them.
+    """
+    if kb not in _HEAD_NOUNS:
+        _HEAD_NOUNS[kb] = _head_nouns(kb)
+    return _HEAD_NOUNS[kb]
+
+
+_HEAD_NOUNS: WeakKeyDictionary[KnowledgeBase, dict[str, str] | None] = WeakKeyDictionary()
+
+
+def _head_nouns(kb: KnowledgeBase) -> dict[str, str] | None:
+    untyped = [
+        relation
+        for relation in kb.schema.relations
+        if all(is_untyped(one.head) and is_untyped(one.tail) for one in relation.signatures)
+    ]
+    if not untyped:
+        return None
+    nouns: dict[str, str] = {}
+    kinds: Mapping[str, list[str]] = frame_file("relations")["heads"]
+    verbs = {relation.name: Link(relation, "", None, of_head=True).verb for relation in untyped}
+    said = {name: verb.singular for name, verb in verbs.items() if verb is not None}
+    for noun, wanted in kinds.items():
+        telling = [relation for relation in untyped if said.get(relation.name) in wanted]
+        if len({said[relation.name] for relation in telling}) < len(wanted):
+            continue
+        known = " UNION ".join(f"SELECT head FROM {quote(relation.table)}" for relation in telling)
+        for relation in untyped:
+            sql = (
+                f"SELECT count(DISTINCT head), count(DISTINCT head) FILTER (head IN ({known}))"
+                f" FROM {quote(relation.table)}"
+            )
+            [(heads, of_kind)] = kb.tables.rows(sql)
+            if of_kind >= _NEARLY_ALL * heads > 0:
+                nouns.setdefault(relation.name, noun)
+    return nouns
+
+
+def unnamed(kb: KnowledgeBase, nodes: Iterable[int]) -> frozenset[int]:
+    """Return the nodes whose name tells no reader what they are: a number that is no year, an id, or nothing."""
+    rows = kb.stores.nodes.rows(list(nodes))
+    return frozenset(
+        node
+        for node, row in rows.items()
+        if name_problem(row.name or row.key, row.key)
+        or (not any(map(str.isalpha, row.name or row.key)) and "year" not in row.type and not _is_year(row.name))
+    )
+
+
+def nameless_types(kb: KnowledgeBase) -> frozenset[str]:
+    """Return the types most of whose nodes have no name but a number, as rows of a table have."""
+    sql = """
+        SELECT type::VARCHAR FROM nodes GROUP BY type
+        HAVING 2 * count(*) FILTER (NOT regexp_matches(coalesce(nullif(trim(name), ''), key), '\\pL')) > count(*)"""
+    numbers = {name for (name,) in kb.tables.rows(sql)}
+    return frozenset(name for name in numbers if "year" not in name and not _are_years(kb, name))
+
+
+def _is_year(name: str) -> bool:
+    return name.isdecimal() and YEARS[0] <= int(name) <= YEARS[1]
 
 
 def _are_years(kb: KnowledgeBase, node_type: str) -> bool:

@@ -14,7 +14,17 @@ from kbkit.answers.operator_tree import operators
 from kbkit.answers.parse import parse
 from kbkit.answers.syntax import Expression
 from kbkit.answers.templates import Template
-from kbkit.english.askable import A_NAME, MONEY, UNIT, is_technical, lacks_currency, lacks_unit, unfit_as_condition
+from kbkit.english.askable import (
+    A_NAME,
+    MONEY,
+    RATER,
+    UNIT,
+    is_technical,
+    lacks_currency,
+    lacks_rater,
+    lacks_unit,
+    unfit_as_condition,
+)
 from kbkit.english.attributes import attribute_words
 from kbkit.english.readable import UNKNOWN_WORD, attribute_problem
 from kbkit.english.types import type_noun
@@ -58,6 +68,8 @@ def unfit_attribute(attribute: Attribute) -> str:
             return MONEY
         if lacks_unit(noun, unit.words if unit else ""):
             return UNIT
+        if lacks_rater(noun):
+            return RATER
     return unfit_as_condition(noun, "text")
 
 

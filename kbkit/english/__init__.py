@@ -19,6 +19,7 @@ from kbkit.english.words import (
     is_verbal,
     lemmas_of,
     listed,
+    may_be_person,
     plural,
     quoted,
     singular,
@@ -28,6 +29,6 @@ from kbkit.english.words import (
 
 __all__ = [
     "PREPOSITIONS", "YEARS", "VerbPhrase", "inflections", "is_common", "is_nominal", "is_participle", "is_person",
-    "is_plural", "is_verbal", "lemmas_of", "listed", "named", "of_noun", "plural", "quoted", "singular", "spoken",
-    "verb_phrase", "with_article",
+    "is_plural", "is_verbal", "lemmas_of", "listed", "may_be_person", "named", "of_noun", "plural", "quoted",
+    "singular", "spoken", "verb_phrase", "with_article",
 ]  # fmt: skip

@@ -14,6 +14,8 @@ GROUP = "a group of the KB"
 MEDIA = "media or position"
 UNIT = "an amount without its unit"
 MONEY = "an amount of money without its currency"
+RATER = "votes or a rating without its rater"
+DATE = "dates that are texts"
 A_NAME = "a name"
 LABELS = "labels of users"
 IDENTIFIER = "an identifier"
@@ -54,6 +56,8 @@ _MEASURES = re.compile(
     r"|lattice constant|(?:radius|abundance) \w+|uncertainty)"
 )
 """Nouns of quantities that say nothing without a unit."""
+_RATINGS = re.compile(r"(?i)(?:(?:number|count) of )?(?:user )?votes|(?:(?:average|mean|user) )?(?:score|rating|stars)")
+"""Judgements of people whom the label does not name, as *IMDb rating* does."""
 _CURRENCIES = re.compile(r"(?i).*\b(?:dollars?|euros?|pounds?|yen|francs?|usd|eur|gbp|us\$)\b.*|[$€£¥].*")
 _TEXTS = ("text", "number")
 
@@ -97,6 +101,11 @@ def unfit_as_condition(label: str, kind: str) -> str:
 def lacks_currency(label: str, unit: str = "") -> bool:
     """Return whether numbers with a label are amounts of money whose currency nothing says."""
     return bool(_MONEY.fullmatch(label)) and not _CURRENCIES.fullmatch(f"{label} {unit}".strip())
+
+
+def lacks_rater(label: str) -> bool:
+    """Return whether numbers with a label are votes or ratings, and nothing says whose: *score*, not *IMDb rating*."""
+    return bool(_RATINGS.fullmatch(label))
 
 
 def lacks_unit(label: str, unit: str = "") -> bool:

@@ -59,7 +59,11 @@ def relation_verb(schema: Schema, name: str, subject: str, other: str, *, of_hea
 
 @lru_cache(10_000)
 def _verb(relation: Relation, subject: str, other: str, of_head: bool) -> str:
-    verb = Link(relation, subject, other, of_head=of_head).verb
+    link = Link(relation, subject, other, of_head=of_head)
+    verb = link.verb
+    if link.is_record:  # the name of the relation says more than *is recorded for*
+        named = verb_phrase(link.label)
+        verb = named if of_head or named is None else named.inverse()
     return verb.singular if verb is not None and "{}" not in verb.singular else ""
 
 
@@ -71,7 +75,8 @@ def _heading(relation: Relation, subject: str, other: str, of_head: bool) -> str
     if of_head or relation.symmetric:
         return words
     phrase = relation.phrase(other, of_head=True)
-    active = verb_phrase(phrase or words)
+    is_record = Link(relation, subject, other, of_head=False).is_record
+    active = None if is_record else verb_phrase(phrase or words)
     if active is None or "{}" in active.singular:
         return f"{type_plural(other)}: {words}"
     ends_open = active.singular.rpartition(" ")[2] in PREPOSITIONS

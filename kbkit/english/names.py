@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
+from kbkit.english.attributes import words_of_name
 from kbkit.english.types import THING, TITLED_WITH_SENTENCES, WORKS, type_noun
-from kbkit.english.words import is_person, quoted, with_article
+from kbkit.english.words import is_person, listed, plural, quoted, with_article
+from kbkit.schema import NodeType
 
 _TOWNS = {"city", "mountain", "town", "village"}
 _WATERS = {"ocean", "river", "sea", "strait"}
@@ -21,8 +24,8 @@ _HONOURS = {"award", "medal", "order", "prize"}
 _HONOUR = re.compile(r".*\b(?:Award|Medal|Order|Prize)\b.*")
 _ARTICLE = re.compile(r"(?:the|al|el|la|le|les|los) ", re.IGNORECASE)
 _ENDS = re.compile(
-    ".* (?:Alps|Archipelago|Basin|Channel|Confederation|Desert|Emirates|Empire|Federation|Gulf|Islands|Isles|Kingdom"
-    "|Mountains|Ocean|Peninsula|Republic|Reservoir|River|Sea|States|Strait|Straits|Territory|Union|Valley)"
+    ".* (?:Alps|Archipelago|Caucasus|Basin|Channel|Confederation|Desert|Emirates|Empire|Federation|Gulf|Islands|Isles"
+    "|Kingdom|Mountains|Ocean|Peninsula|Republic|Reservoir|River|Sea|States|Strait|Straits|Territory|Union|Valley)"
 )
 _STARTS = re.compile(
     "(?:(?:Democratic |Federal |Islamic |People's )?Republic|(?:United )?Kingdom|Bay|Cape|Commonwealth|Gulf|Isle|Sea"
@@ -45,13 +48,67 @@ _BEFORE_OF = re.compile(
 )
 
 
+_CAPITALS = re.compile(r"[^\W\d_a-z]+(?:['’-][^\W\d_a-z]+)*(?: [^\W\d_a-z]+(?:['’-][^\W\d_a-z]+)*)+")
+_LONG_WORD = 5
+"""Letters of a word from which it is no abbreviation."""
+_FULL_NAME = frozenset(("first name", "last name"))
+_RECORDS = frozenset(
+    (
+        "account", "application", "appointment", "booking", "card", "claim", "contract", "enrollment", "enrolment",
+        "entry", "invoice", "loan", "membership", "order", "payment", "policy", "purchase", "registration", "rental",
+        "reservation", "subscription", "ticket", "transaction", "visit",
+    )
+)  # fmt: skip
+"""Nouns of what people have, so that a record with a person's name is not the person."""
+_LEAD = re.compile(r"(the (\w[\w ]*) of )(.+)")
+
+
+def bears_full_names(node_type: NodeType) -> bool:
+    """Return whether nodes of a type have a first name and a last name: people, or records with a person's name."""
+    words = {words_of_name(attribute.label or attribute.name).noun.casefold() for attribute in node_type.attributes}
+    return words >= _FULL_NAME
+
+
+def are_named_people(node_type: NodeType) -> bool:
+    """Return whether the nodes of a type are people with first and last names, whatever their table is called."""
+    return bears_full_names(node_type) and type_noun(node_type.name).rpartition(" ")[2] not in _RECORDS
+
+
+def article_of(node_type: NodeType) -> str:
+    """Return what precedes the names of a type: its article, or *the reservation of* if these are names of people."""
+    noun = type_noun(node_type.name)
+    is_record = bears_full_names(node_type) and noun.rpartition(" ")[2] in _RECORDS
+    return node_type.article or (f"the {noun} of" if is_record else "")
+
+
+def listed_names(names: Sequence[str]) -> str:
+    """Return names with *and*: *the reservations of Ann Lee and Bo Ray*."""
+    leads = [_LEAD.fullmatch(name) for name in names]
+    first = leads[0]
+    if len(names) > 1 and first and all(lead and lead[1] == first[1] and lead[3][:1].isupper() for lead in leads):
+        return f"the {plural(first[2])} of {listed([lead[3] for lead in leads if lead])}"
+    return listed(names)
+
+
+def in_title_case(name: str, least: int = _LONG_WORD) -> str:
+    """Return *Hyacinth Beamon* for *HYACINTH BEAMON*; names of one word and abbreviations are as they are.
+
+    ``least`` letters has the longest word of a name in capitals.
+    """
+    is_loud = name.isupper() and _CAPITALS.fullmatch(name) and max(map(len, name.split())) >= least
+    return name.title().replace("'S", "'s") if is_loud else name
+
+
 def named(name: str, node_type: str, article: str = "") -> str:
     """Return a name as it reads within a sentence, with ``the`` if names of its type have it.
 
-    ``article`` is the one that the schema gives for the type. Only names of places and organisations are changed;
-    titles, people and terms are not.
+    ``article`` is the one that the schema gives for the type (:func:`article_of`). Only names of places, organisations,
+    honours and nodes without a type are changed; titles, people and terms are not.
     """
     kind = type_noun(node_type).casefold()
+    name = in_title_case(name) if kind not in WORKS else name
+    if article.endswith(" of"):
+        return f"{article} {in_title_case(name, 1)}"
     if name.islower() and kind in _PLACES | _WATERS | _TOWNS:  # a source without capitals
         name = name.upper() if len(name) <= _INITIALS and kind in _PLACES else name.title()
     if _ARTICLE.match(name):
@@ -61,14 +118,16 @@ def named(name: str, node_type: str, article: str = "") -> str:
     head = kind.rpartition(" ")[2]
     if head in _JOBS and name.islower():
         return with_article(name)
-    place, body = kind in _PLACES, head in _BODIES
+    is_untyped = kind == THING
+    place, body = kind in _PLACES or is_untyped, head in _BODIES
     always = kind in _ALWAYS or (bool(article) and not (body and " " not in name))
     if always and re.search(r"(?<! of) (?:Bay|Creek|Sound|Harbour)$", name):
         return name
     wanted = always or ((place or body) and bool(_ALONE.fullmatch(name) or _STARTS.fullmatch(name)))
     wanted = wanted or (place and bool(_ENDS.fullmatch(name))) or (kind == "mountain" and bool(_PEAKS.fullmatch(name)))
-    wanted = wanted or (body and bool(_BODY.fullmatch(name) or _BEFORE_OF.fullmatch(name)))
-    wanted = wanted or (head in _HONOURS and bool(_HONOUR.fullmatch(name)))
+    wanted = wanted or (body and bool(_BODY.fullmatch(name)))
+    wanted = wanted or ((body or is_untyped) and bool(_BEFORE_OF.fullmatch(name)))
+    wanted = wanted or ((head in _HONOURS or is_untyped) and bool(_HONOUR.fullmatch(name)))
     return f"the {name}" if wanted else name
 
 
@@ -91,7 +150,7 @@ def spoken_name(name: str, node_type: str, article: str = "") -> str:
     """
     noun = type_noun(node_type)
     head = noun.rpartition(" ")[2]
-    said = named(name, "place" if head == THING else head, article)
+    said = named(name, node_type, article)
     if said != name or is_person(noun):
         return said
     return f'"{name}"' if head in TITLED_WITH_SENTENCES and " " in name and '"' not in name else name

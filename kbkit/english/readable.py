@@ -10,7 +10,7 @@ from functools import lru_cache
 from kbkit.english.categories import NAME
 from kbkit.english.question_words import FUNCTION_WORDS
 from kbkit.english.verbs import has_bare_object, verb_phrase
-from kbkit.english.words import PREPOSITIONS, is_common, is_plural, plural, spoken
+from kbkit.english.words import PREPOSITIONS, is_common, is_nominal, is_participle, is_plural, plural, spoken
 
 _MACHINE_ID = re.compile(
     r"/?[a-z]/[0-9a-z_]+|[A-Za-z]{1,8}[_:]\d+|[A-Za-z]{1,8}-?\d{3,}|\d{5,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
@@ -75,6 +75,7 @@ UNKNOWN_WORD = "an abbreviation or an unknown word"
 REPEATED = "a repeated word"
 AGREEMENT = "a verb that does not agree"
 NO_HEAD = "no head noun"
+PERCENTAGE = "a percentage without what it is of"
 LISTED = "a list of words"
 BARE_OBJECT = "a noun after its verb, where a name would follow"
 REASONS = (MACHINE_ID, SYMBOLS, PLACEHOLDER, STOP_WORDS, NUMBER, REPEATED, AGREEMENT, NO_HEAD)
@@ -95,14 +96,20 @@ def label_problem(label: str) -> str:
 
 
 def attribute_problem(label: str) -> str:
-    """Return why the label or the words of an attribute cannot be worded, or "": :func:`label_problem`, or a word such
-    as *vdw*, *c6* or *it* in *size it*.
+    """Return why the label or the words of an attribute cannot be worded, or "": :func:`label_problem`, a word such as
+    *vdw*, *c6* or *it* in *size it*, no noun at the end (*years as tallest*), or *capacity percentage*.
 
     Words with a capital, and those that stand alone, are taken for words of the field.
     """
     words = spoken(label).split(" ")
     is_odd = any(map(_is_abbreviation, words)) or (len(words) > 1 and not all(map(_is_known, words)))
-    return label_problem(label) or (UNKNOWN_WORD if is_odd or words[-1] in _PRONOUNS else "")
+    if problem := label_problem(label) or (UNKNOWN_WORD if is_odd or words[-1] in _PRONOUNS else ""):
+        return problem
+    if words[-1].casefold() == "percentage" and len(words) > 1:
+        return PERCENTAGE
+    has_preposition = any(word in PREPOSITIONS for word in words[1:-1])
+    is_verb = len(words) > 1 and words[-1] in PREPOSITIONS and not is_participle(words[0])
+    return NO_HEAD if is_verb or (has_preposition and not is_nominal(words[-1])) else ""
 
 
 def _is_known(word: str) -> bool:
@@ -141,6 +148,11 @@ def name_problem(name: str, key: str) -> str:
         return STOP_WORDS
     is_code = _OPEN_ID.fullmatch(text) or (text == key and _MACHINE_ID.fullmatch(text) and not text.isdigit())
     return MACHINE_ID if is_code else ""
+
+
+def is_placeholder(text: str) -> bool:
+    """Return whether a text stands for a missing value: *none*, *N/A*, *unknown*."""
+    return text.strip().casefold().strip(". ") in _PLACEHOLDERS
 
 
 def objection(phrase: str, name: str, pattern: str = NAME, *, numeric: bool = False) -> str:

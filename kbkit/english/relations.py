@@ -14,7 +14,7 @@ from kbkit.english.noun_phrases import Clause
 from kbkit.english.readable import relation_problem
 from kbkit.english.types import are_people, type_noun
 from kbkit.english.verbs import GRADES, VerbPhrase, has_bare_object, of_noun, verb_phrase
-from kbkit.english.words import PREPOSITIONS, plural, spoken, with_article
+from kbkit.english.words import PREPOSITIONS, is_person, plural, spoken, with_article
 from kbkit.schema import Relation, Schema
 
 _ACTOR = "actor"
@@ -25,6 +25,8 @@ _SHORT = "~"
 """Marks wordings that follow a noun without a verb: ``~of Chad``."""
 _BEFORE = {"genre": "{}", "language": "{}-language"}
 """What names of a type say before the noun that has them."""
+RECORDED = {True: "is recorded with", False: "is recorded for"}
+"""Neutral phrases of a head and of a tail; a recipe can give them to a relation whose name says no more."""
 _PASSIVE = re.compile(r"(?:is|was) \w+ by")
 
 
@@ -50,10 +52,29 @@ class Link:
 
     @property
     def given(self) -> str:
-        """The phrase of the recipe, or that of a common label that is a noun, or ""."""
+        """The phrase of the recipe, or that of a common label that is a noun, or a neutral one, or ""."""
+        return self._known or (RECORDED[self.of_head] if self.is_record else "")
+
+    @property
+    def _known(self) -> str:
         own = self.relation.phrase(self.subject, of_head=self.of_head)
         known = known_phrase(self.relation.label or self.relation.name, of_head=self.of_head)
         return own or known or self._of_group()
+
+    @property
+    def is_record(self) -> bool:
+        """Whether the label says no more than the types, as foreign keys and link tables do, so the phrase is neutral.
+
+        *Room* of a reservation: booked, cleaned or left. Nothing says which, so the room is *recorded for* it.
+        """
+        head, tail = (self.subject, self.other) if self.of_head else (self.other, self.subject)
+        label = spoken(self.relation.label or self.relation.name).casefold()
+        if self._known == RECORDED[self.of_head]:
+            return True
+        if tail is None or label in GROUPS or not of_noun(label) or self._known:
+            return False
+        end = type_noun(tail).casefold()
+        return label == end or (head is not None and label == f"{type_noun(head).casefold()} {end}")
 
     def _of_group(self) -> str:
         """Return *is in the {} series* for a label that is the noun of a type of groups, or ""."""
@@ -89,6 +110,8 @@ class Link:
         ``is_named``: the thing is a name, so that it may be the subject of the clause (``that Ang Lee acted in``).
         """
         verb = self.verb
+        if self.is_record and not is_named:
+            return None  # recorded with a room that is recorded for a guest
         if verb is not None and verb.singular.startswith("{} "):
             own = VerbPhrase(verb.singular.removeprefix("{} "))
             text = f"{thing} {own.negated(is_plural=False) if is_negated else own.singular}"
@@ -198,6 +221,12 @@ def known_phrase(label: str, *, of_head: bool) -> str:
     has, _, noun = words.partition(" ")
     is_grade = of_head and has == "has" and noun.rpartition(" ")[2] in GRADES
     return given or (f"has the {words_of_name(noun).noun}" if is_grade else "")
+
+
+def is_bare_noun(label: str) -> bool:
+    """Return whether a label is a noun that does not say what its tails are: *schedule*, but not *director*."""
+    words = spoken(label).casefold()
+    return of_noun(words) and words not in GROUPS and not is_person(words) and not known_phrase(words, of_head=True)
 
 
 def roles_of(kind: str, *, are_several: bool) -> dict[str, str]:

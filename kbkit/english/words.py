@@ -20,11 +20,11 @@ YEARS = (1000, 2100)
 """Numbers that may be years."""
 _PEOPLE = frozenset(
     (
-        "actor", "actress", "artist", "author", "character", "child", "citizen", "composer", "contributor", "creator",
-        "customer", "developer", "director", "doctor", "driver", "editor", "employee", "father", "founder", "human",
-        "inventor", "leader", "member", "mother", "musician", "owner", "parent", "patient", "people", "person",
-        "candidate", "captain", "delegate", "graduate", "guest", "laureate", "mayor", "nurse", "participant", "player",
-        "politician", "producer", "president", "professor", "staff", "winner",
+        "actor", "actress", "adult", "artist", "author", "character", "child", "citizen", "composer", "contributor",
+        "creator", "customer", "developer", "director", "doctor", "driver", "editor", "employee", "father", "founder",
+        "governor", "human", "inventor", "kid", "leader", "member", "mother", "musician", "owner", "parent", "patient",
+        "people", "person", "candidate", "captain", "delegate", "graduate", "guest", "laureate", "mayor", "nurse",
+        "participant", "player", "politician", "producer", "president", "professor", "staff", "winner",
          "researcher", "reviewer", "scientist", "singer", "speaker", "student",
         "teacher", "user", "voter", "woman", "man", "worker", "writer",
     )
@@ -51,7 +51,7 @@ _INITIALS = re.compile(r"[AEFHILMNORSX](?:[A-Z]{1,2}\b|-)")  # an FBI agent
 _ADJECTIVE = re.compile(r".{3,}(?:al|ic|ous|ive|able|ible|ary|ful|less)")
 _CAMEL = re.compile(r"[A-Z]?[a-z]+(?:[A-Z][a-z]*)+")
 _CAPITAL = re.compile(r"[A-Z]")
-_TITLED = re.compile(r"[A-Z][a-z]+(?:_[A-Z][a-z]+)+")
+_TITLED = re.compile(r"[A-Za-z][a-z]*(?:_[A-Za-z][a-z]*)*_[A-Z][a-z]+|[A-Z][a-z]+(?:_[A-Za-z][a-z]*)+")
 _IRREGULAR = {"person": "people", "series": "series", "species": "species", "news": "news"}
 
 
@@ -59,7 +59,7 @@ def spoken(name: str) -> str:
     """Return a name of a type, relation or attribute as words: ``gene/protein`` is *gene or protein*."""
     if _CAMEL.fullmatch(name):  # placeOfBirth
         name = _CAPITAL.sub(lambda match: f" {match[0].lower()}", name)
-    if _TITLED.fullmatch(name) and all(map(is_common, name.split("_"))):  # Total_Attendance
+    if _TITLED.fullmatch(name) and all(map(is_common, name.split("_"))):  # Total_Attendance, institution_Type
         name = name.lower()
     return " ".join(re.sub(r"(?<=\w)/(?=\w)", " or ", name.replace("_", " ")).split()) or "node"
 

@@ -134,6 +134,16 @@ def test_nouns(noun: str, several: str, with_article: str) -> None:
         ("1990s", "keyword", "", "'1990s'"),
         ("women's rights", "keyword", "", '"women\'s rights"'),
         ("Heat", "movie", "", "'Heat'"),
+        ("United States", "entity", "", "the United States"),
+        ("German Empire", "entity", "", "the German Empire"),
+        ("Nobel Prize in Chemistry", "entity", "", "the Nobel Prize in Chemistry"),
+        ("University of Paris", "entity", "", "the University of Paris"),
+        ("Trinity College", "entity", "", "Trinity College"),
+        ("Greater Caucasus", "region", "", "the Greater Caucasus"),
+        ("HYACINTH BEAMON", "guest", "", "Hyacinth Beamon"),
+        ("BO RAY", "reservation", "the reservation of", "the reservation of Bo Ray"),
+        ("IBM UK", "company", "", "IBM UK"),
+        ("HEAT WAVE", "movie", "", "'HEAT WAVE'"),
     ],
 )
 def test_names(name: str, node_type: str, article: str, text: str) -> None:

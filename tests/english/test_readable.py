@@ -64,6 +64,41 @@ def test_words_of_attributes(label: str, is_odd: bool) -> None:
     assert readable.attribute_problem(label) == (readable.UNKNOWN_WORD if is_odd else "")
 
 
+@pytest.mark.core
+@pytest.mark.parametrize(
+    ("label", "problem"),
+    [
+        ("years as tallest", readable.NO_HEAD),
+        ("check out", readable.NO_HEAD),
+        ("capacity percentage", readable.PERCENTAGE),
+        ("percentage", ""),
+        ("number of votes", ""),
+        ("date of birth", ""),
+        ("born in", ""),
+        ("time in office", ""),
+    ],
+)
+def test_attributes_without_a_noun(label: str, problem: str) -> None:
+    assert readable.attribute_problem(label) == problem
+
+
+@pytest.mark.core
+@pytest.mark.parametrize(
+    ("label", "lacks"),
+    [("votes", True), ("score", True), ("average rating", True), ("IMDb rating", False), ("content rating", False)],
+)
+def test_ratings_need_a_rater(label: str, lacks: bool) -> None:
+    assert askable.lacks_rater(label) == lacks
+
+
+@pytest.mark.core
+@pytest.mark.parametrize(
+    ("text", "stands_for_nothing"), [("none", True), ("N/A", True), ("Unknown", True), ("Nona", False)]
+)
+def test_placeholders(text: str, stands_for_nothing: bool) -> None:
+    assert readable.is_placeholder(text) == stands_for_nothing
+
+
 @pytest.mark.parametrize(
     ("name", "key", "problem"),
     [

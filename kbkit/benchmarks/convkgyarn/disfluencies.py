@@ -33,7 +33,7 @@ _AFTER_CONNECTIVE = frozenset(("repeated word", "repeated phrase", "abandoned st
 def _filled_pause(words: list[str], rng: random.Random) -> list[str]:
     filler = rng.choice(pool("conversations", "fillers"))
     position = _inner(words, rng)
-    return [*words[: position - 1], f"{words[position - 1]},", f"{filler},", *words[position:]]
+    return [*words[: position - 1], f"{words[position - 1].rstrip(',')},", f"{filler},", *words[position:]]
 
 
 def _repeated_word(words: list[str], rng: random.Random) -> list[str]:
@@ -91,7 +91,7 @@ def _self_correction(words: list[str], rng: random.Random) -> list[str]:
 def _marker(words: list[str], rng: random.Random) -> list[str]:
     marker = rng.choice(pool("conversations", "markers"))
     position = _inner(words, rng)
-    return [*words[: position - 1], f"{words[position - 1]},", f"{marker},", *words[position:]]
+    return [*words[: position - 1], f"{words[position - 1].rstrip(',')},", f"{marker},", *words[position:]]
 
 
 def _hesitation(words: list[str], rng: random.Random) -> list[str]:

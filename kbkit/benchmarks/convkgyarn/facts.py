@@ -18,6 +18,7 @@ from kbkit.benchmarks.convkgyarn.values import NODE, UNITS, Source, answer_colum
 from kbkit.benchmarks.evidence import padded_sql
 from kbkit.benchmarks.left_out import LeftOutWords
 from kbkit.english.markers import untelling
+from kbkit.english.readable import is_placeholder
 from kbkit.english.stems import shares_stem
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import literal, quote
@@ -97,6 +98,7 @@ class Facts:
             any(untelling(*pair) for pair in zip(answers, (node.partition("#")[0] for node in nodes), strict=True))
             or (kind in ("entity", "text") and any(shares_stem(answer, names) for answer in answers))
             or (kind == "entity" and not _are_named(answers))
+            or any(map(is_placeholder, answers))
             for kind, answers, names, nodes in said.iter_rows()
         ]
         facts = facts.filter(~pl.Series(tells, dtype=pl.Boolean)).with_columns(

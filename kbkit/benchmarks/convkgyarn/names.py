@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from kbkit.english.names import spoken_name
+from kbkit.english.names import article_of, spoken_name
 from kbkit.english.types import type_noun
 from kbkit.schema import Schema
 
@@ -68,13 +68,15 @@ def _forms(kind: str, name: str, schema: Schema) -> tuple[str, str, bool, bool]:
     said = said_in_voice(kind, name, schema)
     nouns = {*_GENERIC, *noun.split()}
     telling = [word for word in words if word not in nouns and len(word) > 1]
-    is_long = len(words) > _LONG or said.startswith('"') or "," in name
-    return said, " ".join(name.lower().split()), is_long, len(telling) <= 1
+    is_owned = bool(kind) and said.startswith(f"the {noun} of ")  # a reservation with the name of a guest
+    is_long = len(words) > _LONG or said.startswith('"') or "," in name or is_owned
+    text = f"{name} {noun}" if is_owned else name
+    return said, " ".join(text.lower().split()), is_long, len(telling) <= 1
 
 
 def said_in_voice(kind: str, name: str, schema: Schema) -> str:
     """Return a name in the form that questions use: *the Rhine*, or a title in quotes."""
-    return spoken_name(name, kind, schema.type(kind).article if kind else "")
+    return spoken_name(name, kind, article_of(schema.type(kind)) if kind else "")
 
 
 def given(texts: pl.Series, kind: str, schema: Schema) -> pl.DataFrame:

@@ -17,10 +17,12 @@ from kbkit.benchmarks.convkgyarn import values
 from kbkit.benchmarks.convkgyarn.values import Source
 from kbkit.benchmarks.pipeline import Row, Stage
 from kbkit.english.attributes import attribute_words
+from kbkit.english.names import are_named_people
+from kbkit.english.roles import is_untyped, tail_noun
 from kbkit.english.types import are_people
-from kbkit.english.words import YEARS
+from kbkit.english.words import YEARS, is_person
 from kbkit.kb import KnowledgeBase
-from kbkit.schema import quote
+from kbkit.schema import Relation, quote
 
 _YEAR_WORDS = re.compile(
     r"(?i)\b(?:year|since|until|founded|established|opened|closed|built|born|died|released|from)\b"
@@ -110,8 +112,10 @@ def extract(kb: KnowledgeBase, types: Iterable[str]) -> list[Predicate]:
 
 
 def people_types(kb: KnowledgeBase) -> frozenset[str]:
-    """Return the types of people: by their names, or because most entities have a date of birth or a gender."""
-    named = {t.name for t in kb.schema.node_types if are_people(t.name)}
+    """Return the types of people: by their names, by first and last names of their nodes, or of entities that mostly
+    have a date of birth or a gender.
+    """
+    named = {t.name for t in kb.schema.node_types if are_people(t.name) or are_named_people(t)}
     if values.is_wikidata(kb):
         sql = (
             f"WITH m AS ({MEMBERSHIP}), p AS (SELECT DISTINCT n.id FROM statements s JOIN nodes n ON n.key = s.subject"
@@ -136,9 +140,8 @@ def _of_source(
         kind = _year_or(source, counts)
         own = list(qualified.get(counts["type"], ()))
         if counts["type"] in members:
-            relation = source.relation.name if source.relation else ""
             words = (source.name, source.label, source.origin, kind, source.unit)
-            predicates.append(_row(counts, *words, members, people, own, relation))
+            predicates.append(_row(counts, *words, members, people, own, source.relation))
     return predicates
 
 
@@ -164,15 +167,17 @@ def _counts(kb: KnowledgeBase, rows: str, kind: str, by: str = "type") -> pl.Dat
 def _row(
     counts: Mapping[str, Any], name: str, label: str, origin: str, kind: str, unit: str,
     members: Mapping[str, int], people: frozenset[str], qualifiers: list[Qualifier],
-    relation: str = "",
+    relation: Relation | None = None,
 ) -> Predicate:  # fmt: skip
+    by_role = relation is not None and origin == "forward" and is_untyped(counts["target"])
+    of_people = counts["target"] in people or (by_role and relation is not None and is_person(tail_noun(relation)))
     distinguishing = any(qualifier.distinguishes for qualifier in qualifiers)
     shape = "qualified" if distinguishing else "complex" if counts["most"] > 1 else "simple"
     target = counts["target"] or ""
     return Predicate(
         f"{counts['type']}.{name}", counts["type"], name, label, origin, kind, counts["entities"],
         members[counts["type"]], round(counts["mean"], 3), counts["most"], counts["distinct"], round(counts["top"], 4),
-        shape, unit, target, counts["targets"] or 0, target in people, relation, qualifiers,
+        shape, unit, target, counts["targets"] or 0, of_people, relation.name if relation else "", qualifiers,
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kbkit.benchmarks.convkgyarn.predicates import Predicate
 from kbkit.benchmarks.pipeline import Row, Stage
 from kbkit.benchmarks.predicates import CONSTANT
-from kbkit.english.askable import LABELS, MONEY, UNIT, lacks_currency, lacks_unit, unfit
+from kbkit.english.askable import DATE, LABELS, MONEY, RATER, UNIT, lacks_currency, lacks_rater, lacks_unit, unfit
 from kbkit.english.markers import is_marker
 
 if TYPE_CHECKING:
@@ -59,6 +59,8 @@ def reason(row: Predicate, *, max_answers: int, min_coverage: float) -> str:
         f"nearly constant ({row.top:.0%})": is_common and row.top >= CONSTANT and row.shape != "qualified",
         MONEY: row.kind == "number" and lacks_currency(label, row.unit),
         UNIT: row.kind == "number" and lacks_unit(label, row.unit),
+        RATER: row.kind == "number" and lacks_rater(label),
+        DATE: is_text and label.rpartition(" ")[2].casefold() == "date",
         LABELS: is_marker(row.target) and row.kind == "entity",
         "nearly unique texts": is_common and is_text and row.distinct > _UNIQUE * row.entities * row.mean,
     }

@@ -18,8 +18,10 @@ from kbkit.benchmarks.convkgyarn.predicates import Predicate
 from kbkit.benchmarks.convkgyarn.wording import PredicateWording
 from kbkit.benchmarks.pipeline import Row, Stage
 from kbkit.english.frames import pool
+from kbkit.english.modifiers import are_people
 from kbkit.english.questions import IT, THEY, Core, SubjectReference
 from kbkit.english.types import THING, type_noun
+from kbkit.english.words import may_be_person, plural
 
 VARIANTS = 3
 VOICE = ("original", "deixis", "disfluencies", "deixis_disfluencies")
@@ -101,7 +103,9 @@ class _Maker:
         self.slot = placeholder(predicate.type)
         self._wording, self._rng = wording, rng
         self._name = SubjectReference.noun(self.slot)
-        self._noun = noun = type_noun(predicate.type)
+        noun = type_noun(predicate.type)
+        is_table = person and not may_be_person(noun) and not are_people(plural(noun))
+        self._noun = noun = "person" if is_table else noun  # not: this list
         short = len(noun.split()) <= _LONG_NOUN and noun != THING
         if person:
             self._deictic = (THEY, THEY, SubjectReference.noun(f"this {noun}") if short else THEY)

@@ -13,15 +13,19 @@ from kbkit.english.frames import frame_file
 from kbkit.english.questions import Core, base_form, is_past_form
 from kbkit.english.readable import attribute_problem
 from kbkit.english.relations import Link
+from kbkit.english.roles import is_label, is_untyped, tail_noun
 from kbkit.english.types import THING, type_noun
 from kbkit.english.verbs import VerbPhrase, of_noun, verb_phrase
 from kbkit.english.words import (
     PREPOSITIONS,
     inflections,
     is_participle,
+    is_person,
     is_plural,
     lemmas_of,
+    may_be_person,
     plural,
+    singular,
     spoken,
     with_article,
 )
@@ -31,6 +35,8 @@ _START = re.compile(r"(?i)start time|since|from|joined|begin.*|start.*")
 _END = re.compile(r"(?i)end time|until|to|left|end.*")
 _POINT = re.compile(r"(?i)point in time|year|date|when|time")
 _SO_MANY = re.compile(r"(?:had|has) so many (\w+) in (?:the )?(\w+)")
+_KIND = re.compile(r"(.+) (kind|sort|type)")
+_PLAIN = ("who", "when", "where")
 _ROLE = re.compile(r"(?i)role|status|kind|type|function|capacity|rank|grade|position")
 
 
@@ -74,9 +80,8 @@ def qualified(predicate: Predicate, qualifier: Qualifier, schema: Schema, *, per
         noun = "in the year [object]" if many[2] == "year" else "in [object]"
         of_people = many[1] == "people"
         word = "population" if of_people else many[1]
-        cores = [f"how many {many[1]}; did; have {noun}", f"what; was; {{S's}} {word} {noun};"]
-        cores += [f"what; was; the {word} of {{S}} {noun};"]
-        cores += [f"how many people lived in {{S}} {noun}"] if of_people else []
+        cores = [f"how many people lived in {{S}} {noun}" if of_people else f"how many {many[1]}; did; have {noun}"]
+        cores += [f"what; was; {{S's}} {word} {noun};", f"what; was; the {word} of {{S}} {noun};"]
         return _worded(cores, (f"{{S's}} {word} in [object]", f"{word} of {{S}} in [object]"), word, "object")
     entry = _entry("qualified", predicate, person=person, suffix=f"/{qualifier.label}")
     if entry and predicate.origin in ("forward", "attribute", "statement"):
@@ -101,7 +106,7 @@ def _since(predicate: Predicate, qualifier: Qualifier, schema: Schema) -> Predic
     theme = _theme(predicate)
     if _START.fullmatch(qualifier.label) and not past:
         if membership:
-            cores = ["when; did; join [object]", f"since when; has; been {thing}", f"what year; did; become {thing}"]
+            cores = ["when; did; join [object]", f"what year; did; become {thing}"]
             keys = ["year {S} joined [object]", "date {S} joined [object]", "{S's} entry into [object]"]
         else:
             perfect = f"been {thing}" if verb == "is" else f"{_participle(base)} {thing}"
@@ -131,7 +136,7 @@ def _entry(part: str, predicate: Predicate, *, person: bool, suffix: str = "") -
     for name in (
         f"{noun}/{predicate.label}",
         f"{type_noun(predicate.type)}/{predicate.label}",
-        *([f"person/{predicate.label}"] * person),
+        *([f"person/{predicate.label}"] * (person or may_be_person(type_noun(predicate.type)))),
         predicate.label,
     ):
         if name + suffix in known:
@@ -162,15 +167,22 @@ def _of_noun(predicate: Predicate, entry: Mapping[str, Any] | None, *, person: b
     cores = [Core.parse(_filled(text, predicate)) for text in (entry or {}).get("ask", ())]
     keys = [_filled(text, predicate) for text in (entry or {}).get("key", ())]
     noun = _lowered(noun)
-    if noun and not _is_noun(noun):
-        noun = ""
+    is_plain = any(core.wh.partition(" ")[0] in _PLAIN for core in cores)
+    if noun and (not _is_noun(noun) or (is_plain and not predicate.people)):
+        noun = ""  # nor what X's place of death is, where one can ask where X died
     if noun:
         shown = _numbered(noun, predicate)
         be = _be(several="+" in shown, plural_noun=is_plural(noun), person=person)
-        if predicate.kind == "number" and is_plural(noun):
+        own_kind = _KIND.fullmatch(noun)
+        if own_kind and own_kind[1] == type_noun(predicate.type).casefold():
+            cores += [Core.parse(f"what {own_kind[2]} of {own_kind[1]}; is")]
+        elif predicate.kind == "number" and is_plural(noun) and may_be_person(singular(noun)):
+            cores += [Core.parse(f"how many {noun} are recorded for {{S}}")]  # a booking has no adults
+        elif predicate.kind == "number" and is_plural(noun):
             cores += [Core.parse(f"how many {noun}; does; have")]
         else:
-            who = "who" if predicate.people else "what"
+            of_people = predicate.people or (predicate.kind == "text" and is_person(singular(noun)))
+            who = "who" if of_people else "what"
             cores += [Core(who, be, f"the {shown} of {{S}}"), Core(who, be, f"{{S's}} {shown}")]
         keys = keys or [f"{{S's}} {shown}", f"{shown} of {{S}}"]
     if not cores:
@@ -214,23 +226,35 @@ def _numbered(noun: str, predicate: Predicate) -> str:
 
 def _of_relation(predicate: Predicate, schema: Schema, *, person: bool) -> PredicateWording | None:
     relation = schema.relation(predicate.relation)
-    if _SO_MANY.fullmatch(predicate.label):
-        return None
     forward = predicate.origin == "forward"
+    # Not what it starred in, of a person whom nothing calls one.
+    is_unclear = is_untyped(predicate.type) and (not forward or is_label(tail_noun(relation) or "tag"))
+    if is_unclear or _SO_MANY.fullmatch(predicate.label):
+        return None
     if not relation.symmetric and is_mutual(relation) and of_noun(relation.label or relation.name):
         return _linked(predicate)
     entry = _entry("forward" if forward else "inverse", predicate, person=person)
     if entry:
         return _of_noun(predicate, entry, person=person)
     link = Link(relation, predicate.type, predicate.target, of_head=forward)
-    if link.problem:
-        return None
+    if link.problem or link.is_record:
+        return _recorded(predicate, forward=forward) if link.is_record else None
     own = link.given
     verb = own or (getattr(verb_phrase(predicate.label), "singular", "") if forward else "")
     if verb:
         return _object_question(predicate, verb)
     other = Link(relation, predicate.target, predicate.type, of_head=not forward)
     return _subject_question(predicate, other.given)
+
+
+def _recorded(predicate: Predicate, *, forward: bool) -> PredicateWording:
+    """Return the wording of a relation that says no more than the type of its tail (:attr:`Link.is_record`)."""
+    noun, word = type_noun(predicate.target), "for" if forward else "with"
+    is_several = predicate.most > 1
+    asked = f"[{noun} is+{plural(noun)} are]" if is_several else f"{noun} is"
+    shown = f"[{noun}+{plural(noun)}]" if is_several else noun
+    cores = [Core(f"{wh} {asked} recorded {word} {{S}}") for wh in ("which", "what")]
+    return PredicateWording(tuple(cores), (f"{shown} recorded {word} {{S}}",), _theme(predicate))
 
 
 def _linked(predicate: Predicate) -> PredicateWording:

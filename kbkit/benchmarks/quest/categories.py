@@ -17,7 +17,15 @@ from kbkit.answers.parse import parse
 from kbkit.answers.sample import first_slot
 from kbkit.answers.sample_plans import PlanSampler, SlotSets
 from kbkit.answers.sample_sets import AnswerSets, SampleRequest, matrix_of, splitmix64
-from kbkit.benchmarks.fit_nodes import are_whole, is_optional, is_sparse, left_out_markers, merged_nodes, wholes
+from kbkit.benchmarks.fit_nodes import (
+    are_whole,
+    head_nouns,
+    is_optional,
+    is_sparse,
+    left_out_markers,
+    merged_nodes,
+    wholes,
+)
 from kbkit.benchmarks.left_out import REASON, LeftOutWords
 from kbkit.benchmarks.quest.category_files import category_pairs
 from kbkit.benchmarks.quest.families import Family, families, family_of
@@ -26,6 +34,7 @@ from kbkit.english.categories import flag_name, has_marks, of_flag
 from kbkit.english.markers import is_marker
 from kbkit.english.readable import objection
 from kbkit.english.relations import unworded
+from kbkit.english.roles import TYPES_NEEDED, is_untyped
 from kbkit.english.thesaurus import more_general
 from kbkit.english.types import are_people
 from kbkit.errors import KbError, Option
@@ -162,7 +171,14 @@ def build(
         keep = fit
     if not keep:
         reasons = "; ".join(f"{count:,} {reason}" for reason, count in left_out.items() if count)
-        hint = ("Add ", Option("category", "'genre:<genre> -> movie'"), " or ", Option("category_file", "FILE"))
+        hint: tuple[Any, ...] = (
+            "Add ",
+            Option("category", "'genre:<genre> -> movie'"),
+            " or ",
+            Option("category_file", "FILE"),
+        )
+        if is_untyped(domain) and not head_nouns(kb):
+            hint = (TYPES_NEEDED,)
         raise NoCategoriesError(f"Type {domain} has no categories" + (f": {reasons}" if reasons else ""), *hint)
     from_files = {family_of(path) for path in files}
     in_files = Counter(item.family for item in items if item.family in from_files and item.size > 1)

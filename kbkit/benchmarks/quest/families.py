@@ -12,16 +12,17 @@ from pathlib import Path
 from kbkit.answers import syntax
 from kbkit.answers.parse import parse
 from kbkit.answers.syntax import Condition, Edge, Filter, Nodes, Slot, Step
-from kbkit.benchmarks.fit_nodes import are_codes, are_lists, below, is_mutual, runs
+from kbkit.benchmarks.fit_nodes import are_codes, are_lists, below, head_nouns, is_mutual, runs
 from kbkit.benchmarks.predicates import CONSTANT, unfit_attribute, unfit_relation
 from kbkit.benchmarks.quest.grammar import parsed
 from kbkit.directory.files import parse_toml
 from kbkit.english import categories, facts
 from kbkit.english.attributes import attribute_words, is_flag
 from kbkit.english.facts import FactFrames
-from kbkit.english.names import named
+from kbkit.english.names import article_of, named
 from kbkit.english.readable import attribute_problem
 from kbkit.english.relations import Link, unworded
+from kbkit.english.roles import is_label, is_untyped, tail_noun
 from kbkit.english.types import type_noun, type_plural
 from kbkit.english.words import YEARS, plural, with_name
 from kbkit.errors import BadInputError, KbError
@@ -149,11 +150,15 @@ def _own(kb: KnowledgeBase, domain: str, expression: str) -> Family:
 
 def _relations(kb: KnowledgeBase, domain: str) -> Iterator[Family]:
     problems = unworded(kb.schema)
+    heads = head_nouns(kb) if is_untyped(domain) else None
     for relation in kb.schema.relations:
         of_domain = any(domain in (s.head, s.tail) for s in relation.signatures)
         if not of_domain or relation.name in problems or unfit_relation(relation):
             continue
         label = _label(relation)
+        if heads is not None:
+            yield from _by_role(kb, relation, domain, heads)
+            continue
         as_head, as_tail = (Link(relation, domain, None, of_head=of_head).given for of_head in (True, False))
         either = "" if as_head or as_tail else categories.of_either(domain, label)
         mutual = is_mutual(kb, relation)
@@ -161,22 +166,39 @@ def _relations(kb: KnowledgeBase, domain: str) -> Iterator[Family]:
             if signature.head == domain:
                 ends = "both" if categories.of_either(domain, label) else "heads"
                 path = _path(kb, relation, signature.tail, domain, ends)
-                yield _family(kb, path, domain, signature.tail, as_head or label, either)
+                record = Link(relation, domain, signature.tail, of_head=True)
+                own = as_head or (record.given if record.is_record else label)
+                yield _family(kb, path, domain, signature.tail, own, either)
             # With the same pairs in both directions there is one family, worded as for heads.
             twice = mutual or bool(categories.of_either(domain, label))
             if signature.tail == domain and (not twice or not runs(relation, domain, signature.head)):
                 path = _path(kb, relation, signature.head, domain, "tails")
-                if as_tail or either:
-                    yield _family(kb, path, domain, signature.head, as_tail or label, either)
+                record = Link(relation, domain, signature.head, of_head=False)
+                own = as_tail or (record.given if record.is_record else "")
+                if own or either:
+                    yield _family(kb, path, domain, signature.head, own or label, either)
                 else:
                     pattern, fact = categories.of_tail(domain, label), facts.of_tail(domain, label)
-                    yield Family(path, pattern, None, signature.head, fact, kb.schema.type(signature.head).article)
+                    yield Family(path, pattern, None, signature.head, fact, article_of(kb.schema.type(signature.head)))
+
+
+def _by_role(kb: KnowledgeBase, relation: Relation, domain: str, heads: Mapping[str, str]) -> Iterator[Family]:
+    """Yield the family of the heads of a relation of nodes without types, if they have a noun: *films by X*."""
+    noun, other = heads.get(relation.name, ""), tail_noun(relation)
+    if not noun or not other or is_label(other):
+        return
+    label = Link(relation, domain, None, of_head=True).given or _label(relation)
+    for signature in relation.signatures:
+        if signature.head == domain:
+            path = _path(kb, relation, signature.tail, domain, "heads")
+            fact = facts.of_head(noun, label, other)
+            yield Family(path, _of_head(noun, label, other), None, other, fact)
 
 
 def _family(kb: KnowledgeBase, path: str, domain: str, other: str, label: str, either: str) -> Family:
     """Return the family of nodes that are the subject of a label."""
     fact = facts.of_head(domain, label, other)
-    return Family(path, either or _of_head(domain, label, other), None, other, fact, kb.schema.type(other).article)
+    return Family(path, either or _of_head(domain, label, other), None, other, fact, article_of(kb.schema.type(other)))
 
 
 def _of_head(domain: str, label: str, other: str) -> str:

@@ -30,6 +30,10 @@ _VERBS = {"duration": "last", "score": "score", "length": "measure", "area": "co
 """Words for a measure: the adjective after an amount (*5,000 m high*), and the verb before it (*lasts 90 minutes*)."""
 
 
+_GROUPS = frozenset(("family", "genre", "series"))
+"""Nouns of groups that things belong to."""
+
+
 class ConditionWords(NamedTuple):
     """A condition in words, as a predicate of one and of several things (``has a height of at least 5,000 m``).
 
@@ -135,6 +139,14 @@ def equal(attribute: Attribute, value: str) -> WordedCondition:
     )
     if kind := kind_noun(attribute.label or attribute.name, value):
         words = ConditionWords(f"is {english.with_article(kind)}", f"are {english.plural(kind)}", noun=kind)
+        return WordedCondition(attribute.name, test, (words,))
+    if noun.casefold() == "location":
+        words = ConditionWords(f"is in {text}", f"are in {text}", modifier=f"in {text}")
+        return WordedCondition(attribute.name, test, (words,))
+    if noun.casefold() in _GROUPS and value[:1].isupper():  # of the Indo-European family
+        words = ConditionWords(
+            f"belongs to the {value} {noun}", f"belong to the {value} {noun}", modifier=f"of the {value} {noun}"
+        )
         return WordedCondition(attribute.name, test, (words,))
     if be := located(noun):
         words = ConditionWords(

@@ -15,7 +15,7 @@ from kbkit.benchmarks.fit_nodes import are_codes, are_lists
 from kbkit.benchmarks.predicates import CONSTANT, unfit_attribute
 from kbkit.benchmarks.requirements.condition_words import WordedCondition, between, equal, flag
 from kbkit.english.attributes import attribute_words, is_flag, is_popularity
-from kbkit.english.readable import attribute_problem
+from kbkit.english.readable import attribute_problem, is_placeholder
 from kbkit.english.types import type_noun
 from kbkit.english.words import YEARS
 from kbkit.kb import KnowledgeBase
@@ -104,7 +104,13 @@ class Conditions:
         for attribute in self._texts:
             texts = values[attribute.name]
             value = texts[gold]
-            if not texts.null_count() and value and not _repeats(attribute, value) and value.casefold() != self._noun:
+            if (
+                not texts.null_count()
+                and value
+                and not is_placeholder(value)
+                and not _repeats(attribute, value)
+                and value.casefold() != self._noun
+            ):
                 conditions.append((equal(attribute, value), (texts == value).to_numpy()))
         for attribute in self._flags:
             flags = values[attribute.name]

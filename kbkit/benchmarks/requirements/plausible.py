@@ -13,12 +13,13 @@ import re
 from kbkit.answers.algebra import Difference, Hop, Operator, Plan
 from kbkit.answers.operator_tree import operators
 from kbkit.answers.parse import parse
-from kbkit.answers.wording import noun_phrase
-from kbkit.benchmarks.fit_nodes import coverage, is_sparse
+from kbkit.answers.wording import noun_of, noun_phrase
+from kbkit.benchmarks.fit_nodes import coverage, head_nouns, is_sparse
 from kbkit.benchmarks.predicates import unfit_expression
 from kbkit.english.relations import Link
+from kbkit.english.roles import is_untyped
 from kbkit.english.types import THING, WORKS, are_people, type_noun
-from kbkit.english.words import spoken
+from kbkit.english.words import is_person, spoken
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Schema
 
@@ -32,7 +33,8 @@ def implausible(kb: KnowledgeBase, expression: str) -> str:
         return why
     plan = kb.session.resolved(tree, expression)
     root = plan.root
-    if root.type and type_noun(root.type) == THING:
+    heads = head_nouns(kb)
+    if root.type and type_noun(root.type) == THING and not (heads and noun_phrase(plan, kb.schema, heads)):
         return f"{root.type} says nothing of its nodes"
     if name := _ambiguous(kb.schema, root):
         return f"relation {name} is worded as another one"
@@ -44,7 +46,7 @@ def implausible(kb: KnowledgeBase, expression: str) -> str:
 def _implausible_chain(kb: KnowledgeBase, plan: Plan) -> str:
     """Return why a reader would not ask for the end of a chain, or ""."""
     root = plan.root
-    if _turns_back(kb.schema, plan):
+    if _turns_back(kb, plan):
         return "a chain that turns back on one relation"
     middle = _middle(root)
     if middle == root.type and _is_part(kb.schema, root):
@@ -72,14 +74,17 @@ def _ambiguous(schema: Schema, root: Operator) -> str:
     return ""
 
 
-def _turns_back(schema: Schema, plan: Plan) -> bool:
+def _turns_back(kb: KnowledgeBase, plan: Plan) -> bool:
     """Return whether a chain follows a relation forward and back, and has no wording such as *in the same country*.
 
     *Cities that are the capital of a country that has the capital Pretoria*, not *in the same country as Pretoria*.
     """
     if not _leads_back(plan.root):
         return False
-    words = noun_phrase(plan, schema)
+    hops, heads = _hops(plan.root), head_nouns(kb)
+    if heads and hops and is_untyped(hops[0].type):  # by the director of X
+        return not is_person(noun_of(hops[0], kb.schema, heads))
+    words = noun_phrase(plan, kb.schema)
     return words is not None and words.is_nested
 
 

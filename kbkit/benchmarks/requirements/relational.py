@@ -20,14 +20,24 @@ from kbkit.answers.parse import parse
 from kbkit.answers.sample import slot_columns
 from kbkit.answers.suggest import suggest
 from kbkit.answers.templates import Template
-from kbkit.answers.wording import noun_phrase, shared_middles
+from kbkit.answers.wording import noun_of, noun_phrase, shared_middles
 from kbkit.benchmarks.documents import types_with_text
-from kbkit.benchmarks.fit_nodes import MISSING, is_optional, left_out_markers, merged_nodes, wholes
+from kbkit.benchmarks.fit_nodes import (
+    MISSING,
+    head_nouns,
+    is_optional,
+    left_out_markers,
+    merged_nodes,
+    nameless_types,
+    unnamed,
+    wholes,
+)
 from kbkit.benchmarks.pipeline import Row, Stage
 from kbkit.benchmarks.requirements.plausible import implausible
 from kbkit.english.noun_phrases import NounPhrase, given
 from kbkit.english.readable import name_problem
 from kbkit.english.relations import REMEDY, roles_of, unworded
+from kbkit.english.roles import TYPES_NEEDED, is_asked, is_label, is_untyped, tail_noun
 from kbkit.english.types import WORKS, are_people, type_noun
 from kbkit.english.words import YEARS
 from kbkit.errors import Command, KbError, Option
@@ -133,6 +143,11 @@ def suggested(kb: KnowledgeBase, seed: int, least: int = 1) -> list[Template]:
         frame = _readable(kb, suggest(kb.session, _CONSIDERED, seed))
     if frame.is_empty():
         hint = ("Use ", Option("template"), " with a TOML file of templates")
+        if nameless := sorted(nameless_types(kb)):
+            message = f"Nodes of type {nameless[0]} have no names but numbers, so no question can ask for them"
+            raise KbError(message, "Give them names in the recipe (column 'name' of load.sql), or use ", *hint[1:])
+        if head_nouns(kb) is not None:
+            raise KbError("Nothing says what the nodes without a type are", f"{TYPES_NEEDED}, or use ", *hint[1:])
         if problems := unworded(kb.schema):
             name, problem = next(iter(problems.items()))
             message = f"No template can be worded: the label of relation {name} has {problem}"
@@ -156,20 +171,41 @@ def suggested(kb: KnowledgeBase, seed: int, least: int = 1) -> list[Template]:
 
 def _readable(kb: KnowledgeBase, frame: pl.DataFrame) -> pl.DataFrame:
     """Return the suggestions that can be worded, of answers with texts if any has."""
+    nameless = nameless_types(kb)
+    kinds = [{row["answer"], *_named_types(row["expression"])} for row in frame.iter_rows(named=True)]
+    frame = frame.filter(pl.Series([nameless.isdisjoint(of_row) for of_row in kinds], dtype=pl.Boolean))
     if with_text := types_with_text(kb):
         frame = frame.filter(pl.col("answer").is_in(sorted(with_text)))
-    reads_well = [
-        noun_phrase(kb.session.resolved(parse(expression), expression), kb.schema) is not None
-        for expression in frame["expression"]
-    ]
+    heads = head_nouns(kb)
+    reads_well = [_reads_well(kb, expression, heads) for expression in frame["expression"]]
     return frame.filter(pl.Series(reads_well, dtype=pl.Boolean))
+
+
+def _named_types(expression: str) -> set[str]:
+    """Return the types of the nodes that an expression names."""
+    parts = (part for part in syntax.subtrees(parse(expression)) if isinstance(part, syntax.Nodes))
+    return {part.type for part in parts if part.type and isinstance(part.selector, syntax.Slot)}
+
+
+def _reads_well(kb: KnowledgeBase, expression: str, heads: Mapping[str, str] | None) -> bool:
+    """Return whether an expression can be worded; of nodes without types, people and heads of relations are asked for.
+
+    Their labels, such as tags, are not used: their names are those of anything.
+    """
+    plan = kb.session.resolved(parse(expression), expression)
+    words = noun_phrase(plan, kb.schema, heads)
+    if words is None or heads is None or not is_untyped(plan.type):
+        return words is not None
+    moves = [move for operator in operators(plan.root) if isinstance(operator, Hop) for move in operator.moves]
+    nouns = [tail_noun(kb.schema.relation(move.relation)) for move in moves]
+    return is_asked(words.noun, heads) and all(noun and not is_label(noun) for noun in nouns)
 
 
 def phrase(kb: KnowledgeBase, template: Template) -> NounPhrase | None:
     """Return the answers of a template in words, with ``<slot>`` for each slot; None if that would not read well."""
     if template.phrase:
         return given(template.phrase, is_other=template.exclude_start)
-    return noun_phrase(kb.session.resolved(template.tree(), template.expression), kb.schema)
+    return noun_phrase(kb.session.resolved(template.tree(), template.expression), kb.schema, head_nouns(kb))
 
 
 def with_middles(
@@ -192,7 +228,7 @@ def _of_one_middle(
     kb: KnowledgeBase, template: Template, words: NounPhrase, slots: Mapping[str, NamedEntity]
 ) -> NounPhrase:
     """Return the phrase of a chain, which says *the country that ...* where the named node leads to one alone."""
-    plan = kb.session.resolved(template.tree(), template.expression)
+    plan, heads = kb.session.resolved(template.tree(), template.expression), head_nouns(kb) or {}
     chain = plan.root.left if isinstance(plan.root, Difference) else plan.root
     for hop in chain.parts if isinstance(chain, Intersection) else (chain,):
         before = hop.source if isinstance(hop, Hop) else None
@@ -207,7 +243,7 @@ def _of_one_middle(
             np.concatenate([kb.session.move(move.relation, move.forward).neighbors(node) for move in before.moves])
         )
         if kb.session.has_type(middles, before.type).sum() == 1 and not any(move.closure for move in before.moves):
-            words = words.of_one(type_noun(before.type))
+            words = words.of_one(noun_of(before, kb.schema, heads) or type_noun(before.type))
     return words
 
 
@@ -255,7 +291,7 @@ def draw(
             for template, frame in zip(chosen, frames, strict=True)
             for grounding in groundings(kb, template, frame)
         ]
-        drawn = unambiguous(kb, drawn)
+        drawn = _with_named_answers(kb, unambiguous(kb, drawn))
         order = np.random.default_rng((seed, tier)).permutation(len(drawn)).tolist()
         new = _spread([drawn[at] for at in order if drawn[at].expression not in by_expression], count, uses, most)
         by_expression |= {grounding.expression: grounding for grounding in new}
@@ -268,6 +304,12 @@ def draw(
     rows = list(by_expression.values())
     order = np.random.default_rng(seed).permutation(len(rows)).tolist()
     return [replace(rows[at], id=str(number)) for number, at in enumerate(order)]
+
+
+def _with_named_answers(kb: KnowledgeBase, drawn: Sequence[Grounding]) -> list[Grounding]:
+    """Return the groundings all of whose candidates have names: no reader knows what *277* or *Q42* is."""
+    unknown = unnamed(kb, {node for grounding in drawn for node in grounding.candidates})
+    return [grounding for grounding in drawn if unknown.isdisjoint(grounding.candidates)]
 
 
 def _spread(drawn: Sequence[Grounding], count: int, uses: Counter[tuple[str, str]], most: int) -> list[Grounding]:

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from kbkit.answers.templates import Template
+from kbkit.answers.wording import slot_nouns
 from kbkit.benchmarks.documents import Document, TextPassage, read_documents, types_with_text
 from kbkit.benchmarks.evidence import Matcher, leaks
-from kbkit.benchmarks.fit_nodes import MERGED, merged_nodes
+from kbkit.benchmarks.fit_nodes import MERGED, head_nouns, merged_nodes
 from kbkit.benchmarks.left_out import REASON, LeftOutWords, left_out_words
 from kbkit.benchmarks.pipeline import Item, Pipeline
 from kbkit.benchmarks.recorded import models, origin
@@ -26,7 +27,7 @@ from kbkit.benchmarks.requirements.relational import RELATIONAL, Grounding, Name
 from kbkit.benchmarks.requirements.settings import NAME_TEXT, RequirementSettings
 from kbkit.benchmarks.requirements.textual import READER, TEXTUAL, Requirement, TextProperty
 from kbkit.benchmarks.requirements.verify import VERIFIED, Check, SpanJudgement, Verified, VerifiedAnswer
-from kbkit.english.names import written_name
+from kbkit.english.names import article_of, written_name
 from kbkit.english.noun_phrases import NounPhrase
 from kbkit.english.types import text_noun
 from kbkit.kb import KnowledgeBase
@@ -292,9 +293,11 @@ class StagesRun:
                 phrase = dataclasses.replace(phrase, is_other=False)
             template = self.templates[grounding.template]
             phrase = relational.with_middles(self.kb, template, phrase, grounding.slots)
-            articles = {kind.name: kind.article for kind in self.kb.schema.node_types}
+            articles = {kind.name: article_of(kind) for kind in self.kb.schema.node_types}
+            plan = self.kb.session.resolved(template.tree(), template.expression)
+            roles = slot_nouns(plan, self.kb.schema, head_nouns(self.kb) or {})
             names = {
-                slot: written_name(entity.name, entity.type, articles.get(entity.type, ""))
+                slot: written_name(entity.name, roles.get(slot, entity.type), articles.get(entity.type, ""))
                 for slot, entity in grounding.slots.items()
             }
             named = phrase.filled(names)

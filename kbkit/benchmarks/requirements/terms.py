@@ -106,7 +106,8 @@ def terms(sentence: str) -> Iterator[tuple[int, int, str]]:
             last = _name_end(words, at, is_first=position == at == 0)
             if last > at:
                 text = sentence[spans[at][0] : spans[last - 1][1]]
-                article = f"{_THE} " if at and words[at - 1].casefold() == _THE else ""
+                described = at - 1 if at > 1 and is_adjective(words[at - 1]) else at  # the snowy Greater Caucasus
+                article = f"{_THE} " if at and words[described - 1].casefold() == _THE else ""
                 if article or not _LACKS_ARTICLE.search(text):
                     yield spans[at][0], spans[last - 1][1], article + text
                 at = last

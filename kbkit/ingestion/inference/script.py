@@ -6,6 +6,7 @@ import itertools
 import json
 from collections.abc import Iterable, Iterator, Sequence
 
+from kbkit.english.relations import RECORDED, is_bare_noun
 from kbkit.ingestion.inference import names
 from kbkit.ingestion.inference.edges import EdgeTable
 from kbkit.ingestion.inference.keys import reference
@@ -59,6 +60,12 @@ def recipe(
                 "",
                 f"[relations.{_bare(edges.relation)}]",
                 "symmetric = true  # every edge is there in both directions",
+            ]
+        elif not edges.by and is_bare_noun(edges.relation):
+            lines += [
+                "",
+                f'[relations.{_bare(edges.relation)}]  # say what it means: {{ head = "shows", tail = "is shown by" }}',
+                f"phrases = {{ head = {_toml(RECORDED[True])}, tail = {_toml(RECORDED[False])} }}",
             ]
     return "\n".join(lines) + "\n"
 

@@ -23,7 +23,7 @@ from kbkit.answers.templates import Template
 from kbkit.answers.wording import noun_phrase
 from kbkit.benchmarks.dataset import QUERIES
 from kbkit.benchmarks.evidence import Matcher
-from kbkit.benchmarks.fit_nodes import MERGED, are_whole
+from kbkit.benchmarks.fit_nodes import MERGED, are_whole, head_nouns
 from kbkit.benchmarks.pipeline import Item
 from kbkit.benchmarks.predicates import fit_templates, unfit_expression, unfit_predicates
 from kbkit.benchmarks.requirements import relational
@@ -152,6 +152,7 @@ def _exclusions(kb: KnowledgeBase, seed: int) -> list[tuple[Template, Template]]
     frame = kb.suggest_templates(_CONSIDERED, seed)
     unclear = two_way(kb) - {relation.name for relation in kb.schema.relations if relation.symmetric}
     unclear |= unfit_predicates(kb.schema).keys()
+    heads = head_nouns(kb)
     candidates: list[tuple[bool, Template, Template]] = []
     for name, expression, answer in frame.select("template", "expression", "answer").iter_rows():
         sides = _sides(parse(expression))
@@ -161,7 +162,7 @@ def _exclusions(kb: KnowledgeBase, seed: int) -> list[tuple[Template, Template]]
         both = Template(f"suggest/{name}", expression, answer, slots)
         for number, (left, right) in enumerate((sides, sides[::-1])):
             without = str(syntax.combine("-", left, right))
-            phrase = noun_phrase(kb.session.resolved(parse(without), without), kb.schema)
+            phrase = noun_phrase(kb.session.resolved(parse(without), without), kb.schema, heads)
             if phrase is not None and _is_like(phrase):
                 template = Template(f"suggest/{name}_excluded{number}", without, answer, slots)
                 candidates.append((not phrase.clauses[-1].is_subject, template, both))

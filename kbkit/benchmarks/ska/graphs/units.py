@@ -16,6 +16,7 @@ from kbkit.answers.derivations import derivations
 from kbkit.answers.evaluate import evaluate
 from kbkit.answers.operator_tree import inputs, operators
 from kbkit.benchmarks.evidence import leaks
+from kbkit.benchmarks.fit_nodes import unnamed
 from kbkit.benchmarks.ska.graphs.decoys import BY_TEXT, PASSAGES, WORD, Passages, decoys, mentions, told
 from kbkit.benchmarks.ska.graphs.questions import GraphQuestion
 from kbkit.benchmarks.ska.graphs.subgraphs import TRIPLES, VALUES, Subgraphs
@@ -115,7 +116,7 @@ class Drafts:
         bound = bind(answers.plan, self._kb.session, {})
         entries = [nodes for nodes in bound.values() if not isinstance(nodes, Constant)]
         named = {node.id: node.reference for nodes in entries for node in nodes}
-        if self._unnamed([*named, *ids.tolist()]):
+        if unnamed(self._kb, [*named, *ids.tolist()]):
             return "a node has no name but a number"
         others = np.empty(0, np.int32)
         if self._text:
@@ -146,11 +147,6 @@ class Drafts:
             return "its answers are not those of its expression"
         names = [row.name or row.key for row in rows]
         return "the question names its answer" if leaks(question.text, names) else ""
-
-    def _unnamed(self, nodes: Sequence[int]) -> bool:
-        """Return whether a node has a number for its name, as a key of a table: no reader knows what *277* is."""
-        rows = self._kb.stores.nodes.rows(list(nodes)).values()
-        return any(not any(map(str.isalpha, row.name or row.key)) and "year" not in row.type for row in rows)
 
     def _positive(self, answers: AnswerSet, ids: Ids) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the triples and values of all derivations of the answers and of the excluded candidates."""

@@ -33,7 +33,8 @@ _NUMBER = re.compile(
 )
 _DATE = re.compile(
     r"(?:(?:\d{1,2}(?:st|nd|rd|th)? )?(?:of )?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?"
-    r"(?: \d{1,2}(?:st|nd|rd|th)?)?(?:,? \d{4})?|\d{1,4} BC|\d{3,4}|\d{4}-\d{2}-\d{2}|\d{1,2}[./]\d{1,2}[./]\d{2,4})",
+    r"(?: \d{1,2}(?:st|nd|rd|th)?)?(?:,? \d{4})?|\d{1,4} BC|\d{3,4}|\d{4}-\d{2}-\d{2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}"
+    r"|\d{1,2}-[A-Za-z]{3}-\d{2,4})",
 )
 _IDENTIFIER = re.compile(
     r"(?:.*[ _])?(?:ids?|idx|index|key|codes?|no\.?|nos\.?|number|nr|rank|ranking|iri|uri|url|isbn|issn|doi|zip"

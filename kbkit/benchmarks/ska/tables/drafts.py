@@ -17,6 +17,7 @@ from kbkit.benchmarks.ska.tables.data import TableData
 from kbkit.benchmarks.ska.tables.wording import RowCondition
 from kbkit.english.askable import is_technical
 from kbkit.english.attributes import is_popularity
+from kbkit.english.names import listed_names
 
 _T = TypeVar("_T")
 _MAX_KEY = 60
@@ -110,7 +111,7 @@ class Drafter:
 
     def names(self, rows: Sequence[int]) -> str:
         """Return the names of rows in a sentence."""
-        return english.listed([self.name(row) for row in rows])
+        return listed_names([self.name(row) for row in rows])
 
     def named(self, rows: Sequence[int]) -> str:
         """Return the condition in SQL that a row is one of some rows."""
@@ -340,7 +341,8 @@ class Drafter:
             return None
         column, rows = numbered
         unit = f" in {column.unit}" if column.unit else ""
-        name = "sum_count" if column.is_count else "sum"
+        of_people = column.is_count and english.may_be_person(english.singular(column.noun))
+        name = "sum_people" if of_people else "sum_count" if column.is_count else "sum"
         text = wording.drawn(name, rng, noun=column.noun, keys=self.names(rows), unit=unit)
         sql = (
             f"SELECT {column.formatted_sql(rows, f'sum({column.number_sql})')} FROM table_rows WHERE {self.named(rows)}"

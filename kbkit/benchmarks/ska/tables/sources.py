@@ -10,9 +10,12 @@ import numpy as np
 import polars as pl
 
 from kbkit import english
+from kbkit.benchmarks.fit_nodes import nameless_types
 from kbkit.benchmarks.predicates import technical, unfit_type
 from kbkit.benchmarks.ska.tables.data import Linked, TableData, holds_tables, stored
-from kbkit.benchmarks.ska.tables.fit import MIN_COLUMNS, MIN_ROWS, SMALL, problem, without_numbering
+from kbkit.benchmarks.ska.tables.fit import MIN_COLUMNS, MIN_ROWS, NO_KEY, SMALL, problem, without_numbering
+from kbkit.english.names import article_of
+from kbkit.english.relations import Link
 from kbkit.english.types import text_noun, type_noun
 from kbkit.english.words import YEARS
 from kbkit.kb import KnowledgeBase
@@ -33,6 +36,11 @@ _MAX_PASSAGE = 6_000
 """Characters of a passage."""
 
 
+_MEASURED = re.compile(
+    r"(.+) (km2|m2|km|m|cm|mm|kg|g|feet|miles|inches|minutes|seconds|hours|days|usd|eur|gbp|percent)"
+)
+
+
 def tables(kb: KnowledgeBase, reasons: Counter[str] | None = None) -> Iterator[TableData]:
     """Yield the tables of a KB: its own tables if it holds any, then node types. ``reasons`` counts those left out."""
     reasons = Counter() if reasons is None else reasons
@@ -43,8 +51,12 @@ def tables(kb: KnowledgeBase, reasons: Counter[str] | None = None) -> Iterator[T
             else:
                 yield without_numbering(table)
         return
+    nameless = nameless_types(kb)
     for node_type in kb.schema.node_types:
         if unfit_type(node_type):
+            continue
+        if node_type.name in nameless:
+            reasons[NO_KEY] += 1
             continue
         if node_type.count < MIN_ROWS:
             reasons[SMALL] += 1
@@ -100,7 +112,7 @@ def of_type(kb: KnowledgeBase, node_type: NodeType, most: int = MOST_ROWS) -> Ta
         noun,
         text_noun(node_type.name, [name for (name,) in fields]),
         node_type.name,
-        node_type.article,
+        article_of(node_type),
         is_part,
     )
 
@@ -135,7 +147,7 @@ def _further(
 
 def _header(name: str) -> str:
     text = english.spoken(name) if "/" in name else " ".join(name.replace("_", " ").split())
-    match = re.fullmatch(r"(.+) (km2|m2|km|m|cm|mm|kg|g|minutes|seconds|hours|days|usd|eur|gbp|percent)", text)
+    match = _MEASURED.fullmatch(text)
     if match:
         text = f"{match[1]} ({match[2].replace('2', '²').replace('usd', 'US$')})"
     return text[:1].upper() + text[1:]
@@ -192,7 +204,8 @@ def _related(
         if technical(relation):
             continue
         for join in relation.joins():
-            if join.source == node_type.name and (join.forward or not relation.symmetric):
+            link = Link(relation, node_type.name, join.target, of_head=join.forward)
+            if join.source == node_type.name and (join.forward or not relation.symmetric) and not link.is_record:
                 groups.setdefault((relation.name, join.forward), []).append(join)
     for joins in groups.values():
         source, other = ("head", "tail") if joins[0].forward else ("tail", "head")

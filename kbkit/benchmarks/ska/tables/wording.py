@@ -11,9 +11,10 @@ import numpy as np
 from kbkit import english
 from kbkit.benchmarks.ska.tables.columns import CATEGORY, CODE, DATE, NAME, NUMBER, YEAR, WebColumn
 from kbkit.benchmarks.ska.tables.data import TableData
-from kbkit.english.askable import is_technical, lacks_currency, lacks_unit
+from kbkit.english.askable import is_technical, lacks_currency, lacks_rater, lacks_unit
 from kbkit.english.frames import frame_file, pool
 from kbkit.english.names import written_name
+from kbkit.english.readable import attribute_problem
 from kbkit.english.types import WORKS
 
 _NO_NOUN = frozenset(("name", "title", "full name", "term", "item", "property", "names", "titles", "common name"))
@@ -33,6 +34,8 @@ SITES = frozenset(
     )
 )  # fmt: skip
 """Rows that are somewhere: *the city in France*."""
+_TIMES = frozenset(("birthday", "date", "day", "deadline", "foundation", "start", "end", "month", "time", "year"))
+"""Nouns that say that a value is a date."""
 EMPTY = frozenset(
     (
         "",
@@ -110,6 +113,8 @@ def thing(column: WebColumn, key: str) -> str:
     if column.is_count:
         return f"the number of {column.noun} of {key}"
     unit = f" in {column.unit}" if column.unit else ""
+    if column.kind == DATE and _TIMES.isdisjoint(column.noun.casefold().split()):
+        return f"the {column.noun} date of {key}"
     if column.is_of_another and not re.match("the .* |['\"]", key):  # not: of the country of Tallinn
         first, _, rest = column.noun.partition(" of the ")
         if rest in PLACES:
@@ -150,7 +155,7 @@ def lookup(column: WebColumn, key: str, rng: np.random.Generator, noun: str = ""
     elif column.kind == YEAR and column.noun == "year":
         name = "year_work" if noun in WORKS else "year"
     elif column.is_count:
-        name = "count"
+        name = "count_people" if english.may_be_person(english.singular(column.noun)) else "count"
     elif english.is_person(column.noun):
         name = "who"
     else:
@@ -171,6 +176,10 @@ def can_ask(column: WebColumn) -> bool:
     if is_technical(column.noun) or _lacks_currency(column) or _lacks_unit(column):
         return False
     last = column.noun.rpartition(" ")[2]
+    if last == "date" and column.kind not in (DATE, YEAR):
+        return False
+    if attribute_problem(column.noun) or (column.kind == NUMBER and lacks_rater(column.noun)):
+        return False
     return not english.is_participle(last) or last in _NOUNS
 
 
