@@ -223,12 +223,12 @@ def test_conditions_hold_for_the_rows_that_they_name(world: KnowledgeBase) -> No
 
 def test_popularity_has_round_lower_bounds_that_leave_something_out(tmp_path: Path) -> None:
     rows = [f"f{n},film,F {n},{2_300 * n + 38}" for n in range(1, 21)]
-    (tmp_path / "nodes.csv").write_text("\n".join(["key,type,name,votes", *rows]) + "\n")
+    (tmp_path / "nodes.csv").write_text("\n".join(["key,type,name,downloads", *rows]) + "\n")
     (tmp_path / "edges.csv").write_text("head,relation,tail\nf1,likes,f2\n")
     with kbkit.ingest("table", tmp_path, out=tmp_path / "f.kb", stores=LIGHT) as kb:
         known, ids = conditions.Conditions(kb, "film"), kb.answers("film").ids.tolist()
         options = [one for gold in range(20) for one in known.options(known.values(ids), gold, 3)]
-        assert {condition.test for condition, _ in options} == {"votes >= 20000"}
+        assert {condition.test for condition, _ in options} == {"downloads >= 20000"}
         assert all(mask.mean() <= 0.8 for _, mask in options)
 
 
