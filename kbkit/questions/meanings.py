@@ -34,6 +34,7 @@ _HINT = 0.2
 
 ALIKE = 0.2
 """How much better one of two ways between nodes must be expressed for it to be the one that is meant."""
+_LIMITS = frozenset(("min", "max", "minimum", "maximum"))
 _SAID_OF_DATES = 0.4
 """Least similarity of a verb and the one of several dates that it is about."""
 _OTHER_DATE = 0.4
@@ -176,6 +177,8 @@ class Meanings:
                 unit = unit_of(label_words(element.name))
                 if unit and "" not in units and UNITS[unit].measures not in units:
                     continue  # long is not a size in bytes
+                if adjective.dates and _LIMITS & {*label_words(element.name)[:1]}:
+                    continue  # the newest game is not the one with the least minimum age
                 if is_dated and not self._type_of(LabelOption(kind, element.name)).startswith(("DATE", "TIMESTAMP")):
                     continue
                 hint = _HINT * self._expressed([at])  # born after 1990: a date of birth, not of death

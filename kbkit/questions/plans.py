@@ -20,6 +20,7 @@ from kbkit.answers.syntax import (
     ValueColumn,
 )
 from kbkit.english.question_words import Adjective
+from kbkit.english.words import is_plural
 from kbkit.questions.clauses import AskedTarget, is_type
 from kbkit.questions.group_plans import GroupPlanner
 from kbkit.questions.label_lookup import LabelOption
@@ -78,6 +79,8 @@ class Planner(GroupPlanner):
     def _answered(self, tree: Expression, totals: list[AskedTarget], plain: list[AskedTarget]) -> Expression:
         """Return what is asked of the nodes that meet the conditions."""
         clauses = self.clauses
+        if _are_two_names(tree):
+            raise NotReadError("how these names are related")
         if clauses.is_yes_no and not totals and all(map(self._is_held, plain)):
             return Aggregate("exists", tree)
         if clauses.groups and totals:
@@ -126,6 +129,8 @@ class Planner(GroupPlanner):
         similar = self.elements.labels.similarity
         for word in [word for word in clauses.unexplained if max(similar(word)[[*labels]]) >= LITERAL]:
             self._explain(word)
+        if clauses.unexplained and len(same) > 1:
+            raise NotReadError(f"'{clauses.unexplained[0]}'")
         ends = [self._named_node(node) for node in best[2:]]
         ways = tuple(self._followed(ends[0], path) for _, path, *_ in same)
         return Combine("&", (ways[0] if len(ways) == 1 else Combine("|", ways), ends[1]))
@@ -163,8 +168,17 @@ class Planner(GroupPlanner):
             return groups[0]
         owners = self._conditioned()
         if owners:
-            return owners[0]
+            head = self._head_of_values()
+            return owners[0] if head is None else head
         raise NotReadError("the question does not say what it asks for")
+
+    def _head_of_values(self) -> int | None:
+        """Return the type of a plural value at the end of a question: *jurassic fossils* are specimens, not places."""
+        values = [value for one in self.clauses.restrictions if not one.label for value in one.values]
+        last = max(values, key=lambda value: value.first, default=None)
+        if last is None or not last.values or last.last < len(self._tokens) or not is_plural(last.text.casefold()):
+            return None
+        return last.values[0].type
 
     def _listed(self, tree: Expression, plain: list[AskedTarget]) -> Expression:
         """Return nodes, or their values in the order that is asked for."""
@@ -335,6 +349,12 @@ def _is_of_any(target: AskedTarget) -> bool:
     """Return whether a target is a name or key of several types, so that another one tells whose it is."""
     options = target.label.attributes() if target.label is not None else []
     return len({option.type for option in options}) > 1 and all(o.attribute in ("name", "key") for o in options)
+
+
+def _are_two_names(tree: Expression) -> bool:
+    """Return whether an expression asks for a node that is two others: did Ann ever fly with Bob."""
+    parts = tree.parts if isinstance(tree, Combine) and tree.op == "&" else ()
+    return len({part for part in parts if isinstance(part, Nodes) and part.selector is not None}) > 1
 
 
 def _named_in(tree: Expression) -> Nodes | None:

@@ -14,7 +14,7 @@ from kbkit.english.question_words import (
     PLAIN_WORDS,
     SUPERLATIVES,
 )
-from kbkit.english.words import PREPOSITIONS
+from kbkit.english.words import PREPOSITIONS, is_plural
 from kbkit.questions.absence_rules import absences, booleans, unrelated
 from kbkit.questions.clauses import AskedTarget, Clauses, L, N, Restriction, Rewriter, V, is_type
 from kbkit.questions.condition_rules import (
@@ -265,7 +265,7 @@ def _is_noun(clauses: Clauses, parts: Sequence[str], place: int) -> bool:
     part, before, after = parts[place], parts[place - 1] if place else "", "".join(parts[place + 1 : place + 2])
     if before in PREPOSITIONS or before in ("the", "a", "an", *_POSSESSIVES) or before in clauses.unexplained:
         return True
-    if re.fullmatch(r"<C\d+>", before) and part.endswith("s"):
+    if re.fullmatch(r"<C\d+>", before) and (part.endswith("s") or is_plural(part)):
         values = clauses.restrictions[int(before[2:-1])].values
         if values and values[-1].number:
             return True  # rated above 4 stars
@@ -339,6 +339,7 @@ def read_clauses(question: Question, links: list[QuestionLink]) -> Clauses:
 
 def _beginning(at: Rewriter) -> None:
     """Read who or what is asked for and how, and leave out words that only introduce the question."""
+    at.apply(rf"(?<=how many ){L}", lambda found: "times" if _is_times(at.link(found[0])) else None)
     at.clauses.is_yes_no = bool(
         re.match(r" (?:is|are|was|were|does|do|did|has|have|can) (?:(?!you |we |i )|(?:you|we) have any )", at.text)
     )
@@ -377,6 +378,11 @@ def _listed(at: Rewriter) -> Callable[[re.Match[str]], str]:
         return ""
 
     return use
+
+
+def _is_times(link: QuestionLink | None) -> bool:
+    """Return whether a label is the word *times*, which asks how often: no attribute is called that."""
+    return link is not None and link.text.casefold() == "times"
 
 
 def _unread(at: Rewriter, question: Question, references: list[str]) -> None:

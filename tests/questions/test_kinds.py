@@ -57,6 +57,8 @@ REFUSED = (
     "books that Ben Orme illustrated",
     "haunted books by Ada Quill",  # not all of hers
     "which books did Ada Quill both write and translate",  # not the people
+    "Did Ada Quill ever fly with Ben Orme?",  # they are not one person
+    "how many times was Red Dawn translated",
 )
 
 
