@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, Any
 from kbkit.directory import limits
 from kbkit.directory.files import write_files
 from kbkit.directory.temporary import TemporaryFolder
-from kbkit.errors import BadInputError, Command
+from kbkit.errors import BadInputError, Command, UnknownNameError
 from kbkit.ingestion import archives, gathered, json_shapes, source_files, sources
 from kbkit.ingestion.gathered import FileGroup
 from kbkit.ingestion.generation import one_line_errors, staging_database
 from kbkit.ingestion.inference import (
+    dates,
     dialect,
     embedded,
     lines,
@@ -96,7 +97,7 @@ class Examination:
         used = copy.deepcopy(self.tables)  # corrections change them
         plan = _plan(self.con, used, corrections or Corrections())
         toml = script.recipe(plan, used, name, _title(plan), source_file=source_file)
-        of_tables = (source_notes.missing(used), source_notes.totals(used))
+        of_tables = (source_notes.missing(used), source_notes.dates(used), source_notes.totals(used))
         of_plan = (source_notes.unlinked(used, plan), source_notes.mixed(plan))
         notes = [*self.notes, *chain.from_iterable((*of_tables, *of_plan))]
         return Inferred(toml, script.load(plan, source_file=source_file), used, plan, notes)
@@ -116,14 +117,17 @@ def infer(
     With ``source_file``, nodes keep the file of their row. Raises :class:`BadInputError`, and
     :class:`kbkit.errors.UnknownNameError` for corrections of unknown tables and columns.
     """
-    with examined(paths, no_header=bool(corrections and corrections.no_header)) as found:
+    told = corrections or Corrections()
+    with examined(paths, no_header=told.no_header, date_order=told.date_order) as found:
         return found.infer(name, corrections, source_file=source_file)
 
 
 @contextlib.contextmanager
-def examined(paths: Sequence[Path], *, no_header: bool = False) -> Iterator[Examination]:
-    """Read and profile files and folders. Raises :class:`BadInputError`."""
+def examined(paths: Sequence[Path], *, no_header: bool = False, date_order: str = "") -> Iterator[Examination]:
+    """Read and profile files and folders; see :class:`Corrections`. Raises :class:`BadInputError`."""
     limits.check_limits()
+    if date_order not in ("", *dates.TWO_WAYS):
+        raise UnknownNameError("date order", date_order, dates.TWO_WAYS)
     inside = gathered.resources(paths)
     others = [path for group in inside for path in group.files]
     inside += [group for path in paths for group in gathered.inside(path, others)]
@@ -142,6 +146,8 @@ def examined(paths: Sequence[Path], *, no_header: bool = False) -> Iterator[Exam
             together = {gathered.whole(group, folder / f"group-{n}"): group for n, group in enumerate(groups)}
             given_files = [*files, *((path, path) for path in together)]
             tables = _tables(given_files, together, paths, no_header=no_header)
+            for table in tables:
+                table.date_order = date_order
             notes = [f"Skipped {path}: {path.stem}_all has its rows" for path in views]
             notes += [group.note(paths) for group in groups]
             notes += [f"Skipped {path}: no list of records" for path in found["files"] if path not in dict(files)]

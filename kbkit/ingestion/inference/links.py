@@ -215,13 +215,48 @@ class _Finder:
         found = (self._to(table, column, other, own=own, is_name=bool(is_name)) for other in self._tables.values())
         ranked = [one for one in found if one is not None]
         if not ranked:
-            return self._listed(table, column)
+            return self._to_code(table, column, own=own or bool(is_name)) or self._listed(table, column)
         best = max(evidence for evidence, _ in ranked)
         top = self._of_base([link for evidence, link in ranked if evidence == best])
         if len(top) > 1 and best < 2:
             self.unclear[f"{table.name}.{column.name}"] = [link.target for link in top]
             return None
         return top[0]
+
+    def _to_code(self, table: ProfiledTable, column: ProfiledColumn, *, own: bool) -> TableLink | None:
+        """Return the link of a column to the only other table that has all of its values in a column of addresses or
+        long texts that never repeat, whatever their names: ``issue_url`` of comments, ``url`` of issues.
+
+        In the same table, the column must be named after the other one: ``thread_ts``, ``ts``. ``own``: the column is
+        the key or the name of its rows, which is no link.
+        """
+        if own or column.look not in ("text", "address") or column.length < _TELLING:
+            return None
+        alone = never_repeats(self._con, table, column)
+        order = {name: position for position, name in enumerate(self._tables)}
+        found: list[tuple[float, TableLink]] = []
+        for other in self._tables.values():
+            for by in [] if other.beyond else self._telling(other):
+                evidence = name_evidence.find(table, column, other, (by,), ())
+                after = names.with_key(column.name, by)
+                fewer = (table.rows, order[other.name]) < (other.rows, order[table.name])
+                unsaid = alone and (evidence < names.LAST_WORD or not fewer)
+                if (other is table and (by == column.name or not after)) or unsaid:
+                    continue  # of two tables with the same texts once each, nothing says which one refers to the other
+                preview = self._shared.missing(table, [column.name], other, [by], PREVIEW)
+                if preview[0] or not preview[1]:
+                    continue
+                missing, distinct = self._shared.missing(table, [column.name], other, [by])
+                if distinct >= _FEWEST_NUMBERS and not missing:
+                    link = TableLink((column.name,), other.name, (by,), False, missing, distinct)
+                    equal = other is table and self._shared.are_equal(table, column, by)
+                    found += [] if equal else [(evidence + (self._keys[other.name] == (by,)), link)]
+        best = max((evidence for evidence, _ in found), default=0)
+        top = [link for evidence, link in found if evidence == best]
+        if len({link.target for link in top}) > 1:
+            self.unclear[f"{table.name}.{column.name}"] = list(dict.fromkeys(link.target for link in top))
+            return None
+        return top[0] if top else None
 
     def _of_base(self, links: list[TableLink]) -> list[TableLink]:
         """Return the link to the table with the things themselves, if the others have the same key and add details."""
@@ -411,7 +446,8 @@ class _Finder:
     def _telling(self, table: ProfiledTable) -> list[str]:
         """Return the columns of long codes that never repeat, whatever their names: identifiers of another source."""
         if table.name not in self._codes:
-            codes = [c for c in table.columns.values() if c.look == "text" and c.length >= _TELLING and not c.signs]
+            looks = [c for c in table.columns.values() if c.look == "address" or (c.look == "text" and not c.signs)]
+            codes = [c for c in looks if c.length >= _TELLING and c.name not in (table.spec.folder, table.spec.file)]
             self._codes[table.name] = [c.name for c in codes if never_repeats(self._con, table, c)]
         return self._codes[table.name]
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kbkit.errors import UnknownNameError
-from kbkit.ingestion.inference import names
+from kbkit.ingestion.inference import dates, names
 from kbkit.ingestion.inference.looks import (
     WITHOUT_ADDRESS,
     ProfiledColumn,
     TableField,
     are_addressed_lists,
     column_of,
+    dated,
     has_na,
     looks_of,
     separator_of,
@@ -34,6 +35,7 @@ _VALUES_TOGETHER = 5_000
 _SAMPLE = 20_000
 """Rows from which the look of values is judged; keys and links are judged by all rows."""
 _FEWEST = 2
+_NO_DATES = dates.DateReading()
 _TOTAL = "(grand |sub)?-?totals?:?|totals? [a-z -]+:|sum:?|summe:?|gesamt:?|total general:?|totaal:?|totale:?"
 _NOTE = r"([*†‡]|(foot)?notes?:|sources?:|remarks?:|quellen?:|hinweis:|anmerkung(en)?:|nota:|notes? :).*"
 """A line below a table that says something about it."""
@@ -52,7 +54,8 @@ class ProfiledTable:
     left out, like ``blank`` ones and those of ``totals``. ``named`` are the columns of names that the user gave.
     ``names_of_others`` are columns with the names of rows that another column refers to. ``beyond`` are a table and a
     column of it: only the rows whose key is not there are nodes. ``of`` is the table that ``folded`` reads, if it is
-    another one. ``same_named`` are the columns whose header repeats a name, by this name.
+    another one. ``same_named`` are the columns whose header repeats a name, by this name. ``date_order`` is what the
+    user said about 3/4/2024; see :func:`dates.find`.
     """
 
     name: str
@@ -72,6 +75,7 @@ class ProfiledTable:
     beyond: tuple[str, str] | None = None
     of: str = ""
     same_named: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    date_order: str = ""
 
 
 def check_names(tables: Sequence[ProfiledTable], table: str, columns: Sequence[str]) -> None:
@@ -107,6 +111,9 @@ def profile(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
         columns += clean
     german = any(0 < look["values"] == look["decimal_commas"] > look["numbers"] for look in looks.values())
     na = any(has_na(look) for look in looks.values())
+    date_like, numbered = dated(columns, looks)
+    first = f"(FROM {source} LIMIT {_SAMPLE})"
+    readings = dates.find(con, sampled, first, date_like, numbered, table.date_order)
     for one in columns:
         look = looks.get(one.name)
         if look and german and look["dotted"] == look["values"]:  # 12.500 beside 1,84
@@ -115,7 +122,7 @@ def profile(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
             look[","] = 1
         elif look and (sign := separator_of(con, sampled, one, look)):
             look[sign] = 1
-        table.columns[one.name] = column_of(one, counts[one.name], look, na=na)
+        table.columns[one.name] = column_of(one, counts[one.name], look, readings.get(one.name, _NO_DATES), na=na)
     for name, parts in table.same_named.items():
         _merge(table, name, [table.columns[part] for part in parts if part in table.columns])
 

@@ -347,11 +347,16 @@ def _relation(link: TableLink, folder: str) -> str:
         return names.identifier("_".join(target))
     parts = names.subject(link.columns[0])
     own = names.words(link.columns[0])
+    if target and link.columns == link.by and own[-1:] in _ADDRESSES:
+        return names.identifier("_".join(target))  # the address of the same page, which is named after a site
     if target and own == (*target, *names.words(link.by[0])):
         parts = target  # compound_cid, of the key cid of compounds
     elif target and names.words(link.by[0]) != target and names.with_key(link.columns[0], link.by[0]):
         parts = own[: -len(names.words(link.by[0]))] or target  # mgr_ssn, or essn
     return names.identifier("_".join(parts)) if parts else names.identifier(link.columns[0])
+
+
+_ADDRESSES = {("url",), ("uri",), ("link",), ("href",)}
 
 
 def _detail(con: duckdb.DuckDBPyConnection, table: ProfiledTable, link: TableLink) -> DetailTable | None:

@@ -48,6 +48,16 @@ def missing(tables: Sequence[ProfiledTable]) -> Iterator[str]:
         yield f"Read N/A and the like as missing: {', '.join(found[:_SHOWN])}{more}"
 
 
+def dates(tables: Sequence[ProfiledTable]) -> Iterator[str]:
+    """Yield a note on the columns that look like dates and stay texts, with the reasons."""
+    found = [
+        f"{table.name}.{one.name} ({one.problem})" for table in tables for one in table.columns.values() if one.problem
+    ]
+    more = f" and {len(found) - _SHOWN} more columns" if len(found) > _SHOWN else ""
+    if found:
+        yield f"Dates that stay text: {', '.join(found[:_SHOWN])}{more}"
+
+
 def totals(tables: Sequence[ProfiledTable]) -> Iterator[str]:
     """Yield a note on the rows that are left out because they hold totals of the others, notes or nothing."""
     for what in ("totals", "blank"):
