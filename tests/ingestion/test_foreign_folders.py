@@ -26,6 +26,24 @@ BY_TEXT: Files = {
     "4,Topology of surfaces,15\n",
 }
 
+HEADERS: Files = {
+    "poll.csv": "Sent,Id,Age,Zip\nSent at,Answer Id,\"How old\nare you?\",Where?\n"
+    '"{""part"":""a""}","{""part"":""b""}","{""part"":""c""}","{""part"":""d""}"\n'
+    + "".join(f"2024-03-0{n} 10:00:00,R_{n}x,3{n},0213{n}\n" for n in range(1, 7)),
+    "water.csv": "time,station,level,flow\nUTC,,m,m3/s\n"
+    + "".join(f"2024-03-0{n},Elm,1.{n},{n}0\n" for n in range(1, 7)),
+}
+OTHER_SHAPES: Files = {
+    "papers.json": [
+        {"id": "p1", "title": "Reeds", "author": [{"family": "Lee", "given": "Ann"}, {"literal": "Water Board"}],
+         "issued": {"date-parts": [["2009", 5, 12]]}, "place": "York, Kent, UK"},
+        {"id": "p2", "title": "Dunes", "author": [{"family": "Lee", "given": "Ann"}], "place": "York, Kent, UK",
+         "editor": [{"family": "Chen", "given": "Bo"}], "issued": {"date-parts": [["2010", 6, 2]]}},
+        {"id": "p3", "title": "Mud", "author": ["Water Board", {"family": "Chen", "given": "Bo"}],
+         "issued": {"date-parts": [[2011, 1, 3]]}, "place": "York, Kent, UK"},
+    ]
+}  # fmt: skip
+
 
 @pytest.mark.parametrize(
     ("files", "types", "relations", "nodes"),
@@ -35,6 +53,15 @@ BY_TEXT: Files = {
             id="addresses",
         ),
         pytest.param(BY_TEXT, {"course": 4, "booking": 4}, {"booking taught course 4"}, {}, id="texts"),
+        pytest.param(
+            HEADERS, {"poll": 6, "water": 6}, set(),
+            {"poll#R_1x": {"Age": 31, "Zip": "02131", "Sent": "2024-03-01 10:00:00"}}, id="headers",
+        ),
+        pytest.param(
+            OTHER_SHAPES, {"paper": 3, "author": 3}, {"paper author author 5", "paper editor author 1"},
+            {"author#Ann Lee": {"family": "Lee"}, "author#Water Board": {},
+             "paper#p1": {"issued": "2009-05-12", "place": "York, Kent, UK"}}, id="other_shapes",
+        ),
     ],
 )  # fmt: skip
 def test_a_foreign_folder_is_recognized(

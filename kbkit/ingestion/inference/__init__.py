@@ -174,7 +174,9 @@ def _examine(tables: Mapping[ProfiledTable, Sequence[Path]], folder: Path) -> It
                 con.execute(f'CREATE TABLE {quote(table.name)} AS FROM "file"')
                 con.execute('DROP VIEW "file"')
                 table.same_named = sources.repeated(table.spec, local[table.name][0])
-                profile.profile(con, table)
+                profile.drop_header_rows(con, table)
+                if not table.columns:
+                    profile.profile(con, table)
                 _drop_index(con, table)
                 profile.drop_totals(con, table)
                 profile.drop_duplicates(con, table)

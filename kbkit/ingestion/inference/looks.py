@@ -19,7 +19,7 @@ _WORD = 2.5
 """Mean number of characters from which the texts of a column are words rather than signs."""
 
 NUMBER = r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?"
-_GROUPED = r"[-+]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?|" + NUMBER
+GROUPED = r"[-+]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?|" + NUMBER
 _COMMA = r"[-+]?[0-9]{1,3}(\.[0-9]{3})+(,[0-9]+)?|[-+]?[0-9]+(,[0-9]+)?"
 _MONEY = r"[-+]?[$€£¥] ?[0-9]{1,3}(,?[0-9]{3})*(\.[0-9]+)?"
 _NUMBERED = frozenset(("version", "release", "build", "section", "chapter", "paragraph"))
@@ -46,11 +46,13 @@ BRACKETED = "[id]"
 """The separator of lists such as ``nucleus [GO:5634]; cytosol [GO:5829]``, whose elements are the texts in brackets."""
 _SEPARATORS = ("[", "[]", FRAMED, ";", "|", ",")
 _MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "none", "-", "?", r"\N", "#N/A", "unknown")
+MISSING = ", ".join(map(literal, ("", *_MISSING)))
+"""Texts of missing values in SQL."""
 _CHECKS = {
     "integers": "regexp_full_match({v}, '[-+]?[0-9]+')",
     "floats": r"regexp_full_match({v}, '[0-9]+\.0')",
     "numbers": f"regexp_full_match({{v}}, '{NUMBER}')",
-    "grouped": f"regexp_full_match({{v}}, '{_GROUPED}')",
+    "grouped": f"regexp_full_match({{v}}, '{GROUPED}')",
     "money": f"regexp_full_match({{v}}, '{_MONEY}')",
     "addressed": f"regexp_matches({{v}}, '{_ADDRESS}')",
     "decimal_commas": f"regexp_full_match({{v}}, '{_COMMA}')",
@@ -218,9 +220,16 @@ def _splits(con: duckdb.DuckDBPyConnection, source: str, one: TableField, sign: 
     if sign == "," and most == _PAIR and not names.is_plural(one.name):
         return False  # a name with its first name behind it
     if sign == ",":
-        return bool(spaces <= 2 and (names.is_plural(one.name) or 3 * distinct <= total))
+        plural = names.is_plural(one.name)
+        return bool(spaces <= 2 and (plural or (3 * distinct <= total and _recombine(con, source, one, distinct))))
     factor = 2 if 3 * distinct <= total and distinct >= _FEWEST_NAMES else 1  # long names, each in several lists
     return bool(spaces <= factor * 7 and longest <= factor * _LONG)
+
+
+def _recombine(con: duckdb.DuckDBPyConnection, source: str, one: TableField, elements: int) -> bool:
+    """Return whether the parts of texts are in different texts: those of ``New York, NY, USA`` are one place."""
+    [(texts,)] = con.execute(f"SELECT count(DISTINCT {one.value}) FROM {source}").fetchall()
+    return bool(elements <= texts)
 
 
 def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
@@ -266,7 +275,7 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
     if all_are("grouped"):
         return column(
             "number",
-            f"CASE WHEN regexp_full_match({value}, '{_GROUPED}') THEN replace({value}, ',', '') ELSE {value} END",
+            f"CASE WHEN regexp_full_match({value}, '{GROUPED}') THEN replace({value}, ',', '') ELSE {value} END",
         )
     if all_are("money"):
         plain = f"regexp_replace({value}, '[$€£¥, ]', '', 'g')"
@@ -322,12 +331,11 @@ def dated(fields: Sequence[TableField], looks: Mapping[str, Mapping[str, float]]
     """Return the expressions of the values of columns that look like dates, missing ones NULL; and the names of those
     of identifiers and numbers of versions.
     """
-    missing = ", ".join(map(literal, ("", *_MISSING)))
     found = {}
     for one in fields:
         look = looks.get(one.name)
         if look and dates.looks_dated(look, look["values"] - look["missing"] - look["empty"]):
-            found[one.name] = f"CASE WHEN trim({one.value}) NOT IN ({missing}) THEN trim({one.value}) END"
+            found[one.name] = f"CASE WHEN trim({one.value}) NOT IN ({MISSING}) THEN trim({one.value}) END"
     return found, [name for name in found if names.is_id(name) or set(names.words(name)[-1:]) & _NUMBERED]
 
 

@@ -59,7 +59,10 @@ def dates(tables: Sequence[ProfiledTable]) -> Iterator[str]:
 
 
 def totals(tables: Sequence[ProfiledTable]) -> Iterator[str]:
-    """Yield a note on the rows that are left out because they hold totals of the others, notes or nothing."""
+    """Yield a note on the rows that are left out because they are headers, hold totals of the others, or nothing."""
+    for table in (table for table in tables if table.headers):
+        rows = "a row" if len(table.headers) == 1 else f"{len(table.headers)} rows"
+        yield f"Left out {rows} below the header of {table.name}, with {' and '.join(map(repr, table.headers))}"
     for what in ("totals", "blank"):
         found = [f"{table.name} ({count})" for table in tables if (count := getattr(table, what))]
         if found:
