@@ -277,6 +277,8 @@ class _Finder:
         """
         types = [one.type for one in self._tables.values() if one is not table]
         of_table = name_evidence.find(table, column, other, self._keys[other.name], types)
+        if not of_table and column.name in (table.spec.folder, table.spec.file) and column.look == "text":
+            of_table = 1  # the folder of a channel's messages: few values, but no coincidence
         for by in self._targets[other.name]:
             same_id = names.is_same_global_id(column.name, by)
             evidence = max(of_table, 2.0) if same_id else of_table

@@ -72,6 +72,8 @@ _CHECKS = {
     "booleans": "lower({v}) IN ('true', 'false', 'yes', 'no', 't', 'f', 'y', 'n')",
     "letters": "{v} IN ('t', 'f')",
     "kept zeros": r"regexp_full_match({v}, '[0-9]+\.[0-9]*[1-9]0+|[0-9]+\.0{2,}')",
+    "beyond doubles": r"regexp_full_match({v}, '[0-9]{9,}\.[0-9]+') AND length({v}) > 16"
+    " AND TRY_CAST({v} AS DOUBLE)::VARCHAR <> {v}",
     "missing": f"{{v}} IN ({', '.join(map(literal, _MISSING))})",
     "absent": f"{{v}} IN ({', '.join(map(literal, _ABSENT))})",
     "dashes": f"{{v}} IN ({', '.join(map(literal, _DASHES))})",
@@ -263,7 +265,7 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
         return column("date", reading.expression(value))
     if all_are("integers"):
         return column("integer", value)
-    if all_are("numbers") and look["kept zeros"] and names.is_id(one.name):
+    if all_are("numbers") and (look["beyond doubles"] or (look["kept zeros"] and names.is_id(one.name))):
         return column("text", value, is_code=True)
     if all_are("numbers"):
         return column("number", value, floats=all_are("floats"))
