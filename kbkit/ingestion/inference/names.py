@@ -183,12 +183,18 @@ _GLOBAL_IDS = frozenset(
 
 def is_global_id(column: str) -> bool:
     """Return whether a column is named as an identifier that is the same in all sources: ``Email``, ``Product SKU``."""
-    return words(column)[-1:] in {(word,) for word in _GLOBAL_IDS}
+    return _global_word(column) in _GLOBAL_IDS
 
 
 def is_same_global_id(column: str, other: str) -> bool:
     """Return whether two columns are named as the same identifier of :func:`is_global_id`."""
-    return is_global_id(column) and words(column)[-1] == words(other)[-1]
+    return is_global_id(column) and _global_word(column) == _global_word(other)
+
+
+def _global_word(column: str) -> str:
+    """Return the last word of a name, without a word that only says what it is: ``email`` of ``Email address``."""
+    parts = words(column)
+    return next(iter((parts[:-1] if parts[-1:] == ("address",) and len(parts) > 1 else parts)[-1:]), "")
 
 
 _MEASURES = frozenset(["year", "date", "day", "month", "time", "age", "rank", "size", "season", "week"])

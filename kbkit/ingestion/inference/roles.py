@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kbkit.ingestion.inference import names
+from kbkit.ingestion.inference import names, repeats
 from kbkit.ingestion.inference.dialect import KEYED_TEXT
 from kbkit.ingestion.inference.edges import EdgeTable, edges_of
 from kbkit.ingestion.inference.keys import is_unique
@@ -125,8 +125,8 @@ def plan(
         else:
             result.nodes.append(_nodes(table, links, key, texts.get(table.name, ())))
     for table, link in rest:
-        detail = None if link.lists else _detail(con, table, link)
         target = result.of(link.target)
+        detail = _detail(con, table, link, target.table) if target and not link.lists else None
         if detail and target:
             known = [*target.values, *(name for one in target.details for name in (*one.values, *one.texts))]
             detail.taken = {name.casefold() for name in known}
@@ -202,7 +202,7 @@ def _type_by_column(nodes: NodeTable) -> None:
 
 def _nodes(table: ProfiledTable, links: Sequence[TableLink], key: tuple[str, ...], texts: Collection[str]) -> NodeTable:
     columns = table.columns
-    linked = {column for link in links for column in link.columns}
+    linked = {link.columns[0] for link in links if len(link.columns) == 1}
     result = NodeTable(table, key, _name_columns(table, key, linked, texts))
     first = {link.columns: link for link in reversed(links)}  # links of one column to several tables are one relation
     relations = unique(_relations([link for link in links if first[link.columns] is link], table.spec.folder))
@@ -359,13 +359,23 @@ def _relation(link: TableLink, folder: str) -> str:
 _ADDRESSES = {("url",), ("uri",), ("link",), ("href",)}
 
 
-def _detail(con: duckdb.DuckDBPyConnection, table: ProfiledTable, link: TableLink) -> DetailTable | None:
-    """Return the values of other nodes that a table holds, or None if its rows are nodes of their own."""
+def _detail(
+    con: duckdb.DuckDBPyConnection, table: ProfiledTable, link: TableLink, target: ProfiledTable
+) -> DetailTable | None:
+    """Return the values of other nodes that a table holds, or None if its rows are nodes of their own.
+
+    Columns that only repeat those of the other nodes are left out.
+    """
     others = [name for name in table.columns if name not in link.columns]
     if link.missing or any(map(names.is_sequence, others)):
         return None
     single = is_unique(con, table, link.columns)
     if not single and len(others) > 1:
+        return None
+    if single:
+        repeated = repeats.copies(con, table, link.columns, target, link.by)
+        others = [name for name in others if name not in repeated]
+    if not others:
         return None
     plain = names.plain(others[0])
     generic = plain in ("value", "text", "item") or (plain == "name" and not single)
