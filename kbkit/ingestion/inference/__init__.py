@@ -98,7 +98,7 @@ class Examination:
         plan = _plan(self.con, used, corrections or Corrections())
         toml = script.recipe(plan, used, name, _title(plan), source_file=source_file)
         of_tables = (source_notes.missing(used), source_notes.dates(used), source_notes.totals(used))
-        of_plan = (source_notes.unlinked(used, plan), source_notes.mixed(plan))
+        of_plan = (source_notes.unlinked(self.con, used, plan), source_notes.mixed(plan))
         notes = [*self.notes, *chain.from_iterable((*of_tables, *of_plan))]
         return Inferred(toml, script.load(plan, source_file=source_file), used, plan, notes)
 

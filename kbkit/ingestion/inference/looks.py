@@ -295,7 +295,9 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
     if all_are("addresses"):
         return column("address", value)
     known["problem"] = reading.problem
-    return column("prose" if _is_prose(one.name, look) else "text", value, codes=all_are("codes"))
+    constant = counts[1] == 1 and counts[0] >= _FEWEST_NAMES  # the same long text in all rows says nothing to search
+    prose = _is_prose(one.name, look) and not constant
+    return column("prose" if prose else "text", value, codes=all_are("codes"))
 
 
 def _cleaned(value: str, look: Mapping[str, float], *, is_measure: bool, na: bool) -> tuple[str, int]:

@@ -309,6 +309,18 @@ def _distinct_after_key(
     return None
 
 
+def _short_description(
+    table: ProfiledTable, key: Sequence[str], free: Sequence[ProfiledColumn]
+) -> tuple[str, ...] | None:
+    """Return the column of short descriptions, as lists of goods have them beside a number, if it is the only one."""
+    found = [c for c in free if names.words(c.name)[-1:] in _DESCRIPTIONS and c.name not in key]
+    if len(found) != 1 or len(key) != 1 or not names.is_id(key[0]):
+        return None
+    [column] = found
+    short = 0 < column.length < _SHORT and _MOSTLY * table.rows <= column.count
+    return (column.name,) if short and 4 * column.distinct >= column.count else None
+
+
 _NameRule = Callable[[ProfiledTable, Sequence[str], Sequence[ProfiledColumn]], "tuple[str, ...] | None"]
 NAME_RULES: tuple[_NameRule, ...] = (
     _first_and_last_name,
@@ -318,11 +330,16 @@ NAME_RULES: tuple[_NameRule, ...] = (
     _beside_key,
     _ending_in_name,
     _distinct_after_key,
+    _short_description,
 )
 """Where the names of nodes are looked for: functions of a table, its key, and the texts that are free to be names."""
 
 _SPARSE = 20
 """Rows of which at least one has a value in a column of names."""
+_SHORT = 40
+"""Mean number of characters up to which descriptions are names."""
+_MOSTLY = 0.9
+_DESCRIPTIONS = {(word,) for word in ("description", "designation", "beschreibung", "descripción", "descrizione")}
 _LINE = 80
 """Mean number of characters up to which summaries are titles."""
 _SUMMARIES = {("summary",), ("subject",), ("headline",)}
