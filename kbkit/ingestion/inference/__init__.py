@@ -149,7 +149,6 @@ def examined(paths: Sequence[Path], *, no_header: bool = False, date_order: str 
             for table in tables:
                 table.date_order = date_order
             notes = [f"Skipped {path}: {path.stem}_all has its rows" for path in views]
-            notes += [group.note(paths) for group in groups]
             notes += [f"Skipped {path}: no list of records" for path in found["files"] if path not in dict(files)]
             notes += [note for pair in files for note in source_notes.skipped(*pair)]
             notes += source_notes.unread(paths, {*listed, *taken})
@@ -157,6 +156,9 @@ def examined(paths: Sequence[Path], *, no_header: bool = False, date_order: str 
                 kept = embedded.split(con, repeats.absorb(con, lines.split(con, list(tables))))
                 own = {t.name: tables[t][0] for t in kept if t in tables}
                 nouns.rename(con, kept, {name: path.parent for name, path in own.items() if path in listed})
+                nouns.rename_tables(con, kept)
+                of_files = {table.spec.match: table.name for table in reversed(kept)}
+                notes[:0] = [group.note(paths, of_files.get(group.match, group.name)) for group in groups]
                 yield Examination(con, kept, notes)
         except BadInputError as error:
             raise BadInputError(archives.original(error.message, found, local), *error.hints) from error
