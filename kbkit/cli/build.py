@@ -12,6 +12,7 @@ import typer
 
 from kbkit.cli.commands import add
 from kbkit.cli.options import RARE, Kb, counted, note, split_options
+from kbkit.cli.spelling import SPELLER
 from kbkit.errors import KbError, Option
 from kbkit.ingestion.request import Delta, IngestRequest, IngestSettings, RebuildSettings
 
@@ -146,10 +147,9 @@ def show_inferred(context: typer.Context, inferred: Inferred, folder: Path | Non
     from kbkit.display.render import write
 
     write(inferred.summary())
-    unclear = (f"{column} may refer to {' or '.join(tables)}: say which with --link {column}={tables[0]}"
-               for column, tables in inferred.plan.unclear.items())  # fmt: skip
+    unsure = (f"Unsure: {guess.message} ({SPELLER.option(guess.option)})" for guess in inferred.unsure)
     wrote = f"Wrote the recipe {folder}: edit it, or correct a guess with --key, --link, --text, --type"
-    note(context, [*inferred.notes, *unclear, wrote])
+    note(context, [*inferred.notes, *unsure, wrote])
 
 
 def _recipe_options(context: typer.Context, source: str, arguments: list[str]) -> tuple[list[Path], dict[str, str]]:

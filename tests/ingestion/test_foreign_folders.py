@@ -44,6 +44,40 @@ OTHER_SHAPES: Files = {
     ]
 }  # fmt: skip
 
+CHANNELS: Files = {
+    "users.json": [{"id": "U01", "name": "ann"}, {"id": "U02", "name": "bo"}],
+    "rooms.json": [{"id": "C01", "name": "hall", "seats": 9}, {"id": "C02", "name": "loft", "seats": 4}],
+    "hall/2026-10-05.json": [
+        {"type": "message", "user": "U01", "ts": "1709539200.000250", "text": "Hello"},
+        {"type": "message", "user": "U02", "ts": "1709539201.000100", "text": "Yes", "thread_ts": "1709539200.000250"},
+        {"type": "message", "user": "U01", "ts": "1709539207.000300", "text": "No", "thread_ts": "1709539201.000100"},
+    ],
+    "loft/2026-10-05.json": [
+        {"type": "message", "user": "U02", "ts": "1709539202.000400", "text": "Tea?"},
+        {"type": "message", "user": "U01", "ts": "1709539203.000500", "text": "Oh", "thread_ts": "1709539202.000400"},
+    ],
+}
+SEEN = [("Dune", 1984), ("Dune", 2021), ("Ran", 1985), ("Reeds", 1990), ("Mud", 2012)]
+ROLES: Files = {
+    "seen.csv": "When,Name,Year,Page\n"
+    + "".join(f"2022-01-0{n},{name},{year},https://x.example/{n}\n" for n, (name, year) in enumerate(SEEN)),
+    "marks.csv": "When,Name,Year,Page,Mark\n"
+    + "".join(f"2022-01-0{n},{name},{year},https://x.example/{n},{n}.5\n" for n, (name, year) in enumerate(SEEN[:4])),
+    "diary.csv": "Entry Id,Name,Year,Mood\n"
+    + "".join(f"E{n},{SEEN[n % 4][0]},{SEEN[n % 4][1]},good\n" for n in range(6)),
+}
+COURSE: Files = {
+    "marks_AB101_20240304-1412.csv": "First name,Last name,ID number,Email address,Essay\n"
+    + "".join(f"Ann,{name},00{n},{name.lower()}@x.example,8{n}.5\n" for n, name in enumerate(("Lee", "Chen", "Dow"))),
+    "courseid_2417_people.csv": "First name,Last name,Email address,Groups\n"
+    + "".join(f"Ann,{name},{name.lower()}@x.example,\"a, b\"\n" for name in ("Lee", "Chen", "Dow")),
+}
+GOODS: Files = {
+    "goods.csv": "Item No.,Description,Note\n"
+    + "".join(f"00{n},Acid {n} L,the same long text that is in all rows of this table and tells nothing\n"
+              for n in range(1, 7)),
+}  # fmt: skip
+
 
 @pytest.mark.parametrize(
     ("files", "types", "relations", "nodes"),
@@ -53,6 +87,24 @@ OTHER_SHAPES: Files = {
             id="addresses",
         ),
         pytest.param(BY_TEXT, {"course": 4, "booking": 4}, {"booking taught course 4"}, {}, id="texts"),
+        pytest.param(
+            CHANNELS, {"user": 2, "room": 2, "message": 5},
+            {"message user user 5", "message room room 5", "message thread message 3"},
+            {"message#1709539200.000250": {"message_type": "message"}}, id="channels",
+        ),
+        pytest.param(
+            ROLES, {"seen": 5, "diary": 6}, {"diary seen seen 6"},
+            {"seen#https://x.example/1": {"name": "Dune", "Mark": 1.5}, "diary#E1": {"name": "Dune", "Year": 2021}},
+            id="roles",
+        ),
+        pytest.param(
+            COURSE, {"mark": 3}, set(), {"mark#001": {"name": "Ann Chen", "Essay": 81.5, "Groups": ["a", "b"]}},
+            id="course",
+        ),
+        pytest.param(
+            GOODS, {"good": 6}, set(), {"good#003": {"name": "Acid 3 L", "Note": "the same long text that is in all"
+             " rows of this table and tells nothing"}}, id="goods",
+        ),
         pytest.param(
             HEADERS, {"poll": 6, "water": 6}, set(),
             {"poll#R_1x": {"Age": 31, "Zip": "02131", "Sent": "2024-03-01 10:00:00"}}, id="headers",

@@ -39,6 +39,7 @@ from kbkit.ingestion.inference import (
 )
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.roles import TablePlan
+from kbkit.ingestion.inference.unsure import UnsureGuess, unsure
 from kbkit.ingestion.json_markers import LISTS
 from kbkit.ingestion.json_records import RecordTable
 from kbkit.ingestion.recipe import FileSpec, as_source
@@ -57,13 +58,16 @@ MAX_TABLES = 1000
 
 @dataclass(frozen=True)
 class Inferred:
-    """An inferred recipe: the texts of its two files, what it makes of the tables, and ``notes`` on what it skips."""
+    """An inferred recipe: the texts of its two files, what it makes of the tables, ``notes`` on what it skips, and the
+    guesses that may be wrong.
+    """
 
     toml: str
     sql: str
     tables: Sequence[ProfiledTable]
     plan: TablePlan
     notes: Sequence[str] = ()
+    unsure: Sequence[UnsureGuess] = ()
 
     def write(self, folder: Path) -> None:
         """Write the recipe to a new folder, or over an inferred one that was not edited."""
@@ -100,7 +104,8 @@ class Examination:
         of_tables = (source_notes.missing(used), source_notes.dates(used), source_notes.totals(used))
         of_plan = (source_notes.unlinked(self.con, used, plan), source_notes.mixed(plan))
         notes = [*self.notes, *chain.from_iterable((*of_tables, *of_plan))]
-        return Inferred(toml, script.load(plan, source_file=source_file), used, plan, notes)
+        guesses = unsure(self.con, used, plan, corrections or Corrections())
+        return Inferred(toml, script.load(plan, source_file=source_file), used, plan, notes, guesses)
 
     def sample(self, table: ProfiledTable, limit: int) -> list[dict[str, Any]]:
         """Return the first rows of a table, with the clean values of its columns."""

@@ -148,7 +148,7 @@ def named_pairs(con: Connection, table: ProfiledTable, columns: Sequence[str]) -
     named = [c.name for c in known if c.look == "text" and names.is_own_name(c.name, table.type)]
     others = [c.name for c in known if c.name not in named and _may_identify(c)]
     pairs = ((name, other) for name in named[:1] if not is_unique(con, table, [name]) for other in others)
-    yield from (pair for pair in pairs if not is_unique(con, table, pair[1:]) and is_unique(con, table, pair))
+    yield from (pair for pair in pairs if is_unique(con, table, pair))
 
 
 def _refer(con: Connection, other: ProfiledTable, table: ProfiledTable, pair: Sequence[str]) -> bool:

@@ -77,9 +77,7 @@ def find(
             referred = partial(finder.is_referred, table)
             chosen[table.name] = best_key(con, table, tables, is_told, refers, referred, sure=sure)
     for table in (table for table in free if not chosen[table.name]):
-        chosen[table.name] = (
-            pair_in_parent(con, table) or finder.global_id(table) or shared_pair(con, table, tables)
-        )
+        chosen[table.name] = pair_in_parent(con, table) or finder.global_id(table) or shared_pair(con, table, tables)
     for table in (table for table in free if len(chosen[table.name]) == 1):
         if any(repeats.is_copy(con, table, other, chosen) for other in tables):
             chosen[table.name] = ()

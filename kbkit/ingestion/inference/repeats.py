@@ -153,9 +153,7 @@ def _has_more(con: Connection, table: ProfiledTable, other: ProfiledTable, by: s
 # -- tables about the same things -------------------------------------------------------------------------------------
 
 
-def is_copy(
-    con: Connection, table: ProfiledTable, other: ProfiledTable, keys: Mapping[str, tuple[str, ...]]
-) -> bool:
+def is_copy(con: Connection, table: ProfiledTable, other: ProfiledTable, keys: Mapping[str, tuple[str, ...]]) -> bool:
     """Return whether the rows of a table are those of a larger one, with the same key and a text that both have.
 
     The ratings of films beside the films: they say more about these, and are no other things.
