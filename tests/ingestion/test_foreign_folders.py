@@ -59,9 +59,9 @@ CHANNELS: Files = {
 }
 SEEN = [("Dune", 1984), ("Dune", 2021), ("Ran", 1985), ("Reeds", 1990), ("Mud", 2012)]
 ROLES: Files = {
-    "seen.csv": "When,Name,Year,Page\n"
+    "seen.csv": "When,Name,Year,Page URI\n"
     + "".join(f"2022-01-0{n},{name},{year},https://x.example/{n}\n" for n, (name, year) in enumerate(SEEN)),
-    "marks.csv": "When,Name,Year,Page,Mark\n"
+    "marks.csv": "When,Name,Year,Page URI,Mark\n"
     + "".join(f"2022-01-0{n},{name},{year},https://x.example/{n},{n}.5\n" for n, (name, year) in enumerate(SEEN[:4])),
     "diary.csv": "Entry Id,Name,Year,Mood\n"
     + "".join(f"E{n},{SEEN[n % 4][0]},{SEEN[n % 4][1]},good\n" for n in range(6)),
