@@ -109,6 +109,24 @@ def ingest(
         with bars(context.obj.quiet) as listener:
             run(request, out, listener)
     summarize(context, out, started)
+    if found.inferred:
+        _name_sql_tables(context, out)
+
+
+def _name_sql_tables(context: typer.Context, out: Path) -> None:
+    """Print the tables of types and relations that have another name in SQL, where theirs is a word or taken."""
+    from kbkit.kb import KnowledgeBase
+
+    with KnowledgeBase(out) as kb:
+        types, relations = kb.schema.node_types, kb.schema.relations
+    found = [f"the type {one.name} is {one.table}" for one in types if one.table != one.name]
+    found += [f"the relation {one.name} is {one.table}" for one in relations if one.table != one.name]
+    more = f", and {len(found) - _SQL_NAMES} more (kbkit schema)" if len(found) > _SQL_NAMES else ""
+    if found:
+        note(context, [f"In SQL, {', '.join(found[:_SQL_NAMES])}{more}"])
+
+
+_SQL_NAMES = 3
 
 
 def _show_changes(context: typer.Context, out: Path, result: SyncResult, started: float) -> None:

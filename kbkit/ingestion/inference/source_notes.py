@@ -15,6 +15,7 @@ from kbkit.ingestion.inference.keys import reference
 from kbkit.ingestion.inference.looks import ProfiledColumn
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.roles import TablePlan
+from kbkit.ingestion.inference.script import attribute
 from kbkit.readers import workbooks
 from kbkit.stores.sql_names import identifier
 
@@ -101,6 +102,19 @@ def _may_be_nodes(con: duckdb.DuckDBPyConnection, table: ProfiledTable, column: 
     query = f"SELECT count(v), count(DISTINCT v) FROM (SELECT {values} AS v FROM {identifier(table.name)})"
     [(count, distinct)] = con.execute(query).fetchall()
     return bool(1 < distinct <= _SHARED * count)
+
+
+def renamed(plan: TablePlan) -> Iterator[str]:
+    """Yield a note on the columns whose attributes have another name, because theirs has another meaning."""
+    found = [
+        f"{nodes.table.name}.{name} is {own}"
+        for nodes in plan.nodes
+        for name in nodes.values
+        if (own := attribute(name, nodes.table.type)) != name
+    ]
+    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    if found:
+        yield f"Attributes with another name than their column: {', '.join(found[:_SHOWN])}{more}"
 
 
 def mixed(plan: TablePlan) -> Iterator[str]:
