@@ -101,7 +101,7 @@ class Corrections:
     ] = field(default_factory=dict)
     omit: Annotated[Sequence[str], Setting("Column to leave out: people.notes.", values="COLUMN", rare=True)] = ()
     date_order: Annotated[
-        str, Setting("What 3/4/2024 is: dmy (3 April) or mdy (4 March).", values="ORDER", rare=True)
+        str, Setting("What 3/4/2024 is: dmy (3 April) or mdy (4 March).", values="KIND", rare=True)
     ] = ""
     no_header: Annotated[
         bool, Setting("Without a recipe: read the first line of delimited files as data.", rare=True)

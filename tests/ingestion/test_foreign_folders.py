@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.ingestion.test_exports import Files, Nodes, check_export
+from kbkit.ingestion.inference import infer
+from tests.ingestion.test_exports import Files, Nodes, check_export, written
 
 PAGE = "https://x.example/"
 BY_ADDRESS: Files = {
@@ -78,6 +79,13 @@ GOODS: Files = {
               for n in range(1, 7)),
 }  # fmt: skip
 
+BLOCKS: Files = {
+    "places.csv": "id,name\n" + "".join(f"P{n},Place {n}\n" for n in range(1, 5)),
+    "best.csv": "List export v7\nMade,Name,Note\n2023-05-01,Best,mine\n\nRank,Place,Why\n"
+    + "".join(f"{n},P{n},quiet\n" for n in range(1, 5)),
+    "deals.csv": "no,type,supplier\n" + "".join(f"D{n},rent,{'ab'[n % 2]}\n" for n in range(1, 5)),
+}
+
 
 @pytest.mark.parametrize(
     ("files", "types", "relations", "nodes"),
@@ -91,6 +99,10 @@ GOODS: Files = {
             CHANNELS, {"user": 2, "room": 2, "message": 5},
             {"message user user 5", "message room room 5", "message thread message 3"},
             {"message#1709539200.000250": {"message_type": "message"}}, id="channels",
+        ),
+        pytest.param(
+            BLOCKS, {"place": 4, "best": 4, "deal": 4}, {"best place place 4"}, {"deal#D1": {"deal_type": "rent"}},
+            id="blocks",
         ),
         pytest.param(
             ROLES, {"seen": 5, "diary": 6}, {"diary seen seen 6"},
@@ -120,3 +132,13 @@ def test_a_foreign_folder_is_recognized(
     files: Files, types: dict[str, int], relations: set[str], nodes: Nodes, tmp_path: Path
 ) -> None:
     check_export(tmp_path, files, types, relations, nodes)
+
+
+def test_an_attribute_with_another_name_is_told(tmp_path: Path) -> None:
+    notes = infer([written(tmp_path, BLOCKS)], "x").notes
+    assert "Attributes with another name than their column: deals.type is deal_type" in notes
+
+
+def test_headers_below_the_header_are_told(tmp_path: Path) -> None:
+    notes = infer([written(tmp_path, {"water.csv": HEADERS["water.csv"]})], "x").notes
+    assert notes[0] == "Left out a row below the header of water, with 'm'"
