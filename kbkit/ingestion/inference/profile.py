@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -43,6 +44,9 @@ _HEADERS = (1, 2, 3)
 _CELLS = 2 * len(_HEADERS) + 1
 _LEAST_TYPED = 4
 """Values of a column that show that it holds numbers or dates only."""
+_PEEKED = 20
+"""First rows that are looked at before more are."""
+_STARTS = re.compile(r"\s*([-+$€£]? ?\.?\d|true|false)", re.IGNORECASE)
 _SHAPED = 2_000
 """First rows by which headers are told from data."""
 _DATUM = rf"{GROUPED}|[$€£]? ?{GROUPED} ?%?|{dates.LOOSE}|[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}.*|(?i:true|false)"
@@ -193,7 +197,7 @@ def drop_header_rows(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> No
     """
     source = identifier(table.name)
     raw = [name for name, kind, *_ in con.execute(f"DESCRIBE {source}").fetchall() if kind == "VARCHAR"]
-    if len(raw) < _FEWEST or table.declared_key:
+    if len(raw) < _FEWEST or table.declared_key or not _may_have_headers(con, source, raw):
         return
     values = ", ".join(f"nullif(trim({identifier(name)}), '')" for name in raw)
     after = ", ".join(
@@ -219,6 +223,15 @@ def drop_header_rows(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> No
     out = " OR ".join(f"({one})" for one in conditions)
     replace_rows(con, table, lambda rows: f"SELECT * FROM {rows}\nWHERE NOT coalesce({out}, false)")
     table.headers = [row[0][2] for row in shown]
+
+
+def _may_have_headers(con: duckdb.DuckDBPyConnection, source: str, columns: Sequence[str]) -> bool:
+    """Return whether the first row has no digits at the start of some cells below which others have them: cheaply."""
+    names_of = ", ".join(map(identifier, columns))
+    first, *others = con.execute(f"SELECT {names_of} FROM {source} LIMIT {_PEEKED}").fetchall() or [()]
+    below = [[row[place] for row in others[max(_HEADERS) :]] for place in range(len(first))]
+    typed = [cell for cell, rest in zip(first, below, strict=True) if any(_STARTS.match(one or "") for one in rest)]
+    return sum(bool(cell) and not _STARTS.match(cell) for cell in typed) >= _FEWEST
 
 
 def _is_header(cells: Sequence[tuple[int, str | None, bool | None]]) -> bool:
