@@ -81,6 +81,7 @@ def ingest(
     types: Mapping[str, str] | None = None,
     named: Mapping[str, str] | None = None,
     omit: Sequence[str] = (),
+    date_order: str = "",
     no_header: bool = False,
     embedder: str = "static",
     query_prefix: str | None = None,
@@ -109,11 +110,12 @@ def ingest(
     ``skip_dangling`` skips edges and texts of unknown nodes, and ``merge_duplicates`` merges nodes with the same key;
     otherwise both are errors.
 
-    Eight parameters correct an inferred recipe. Tables are named like their files without the ending. ``keys`` gives
+    Nine parameters correct an inferred recipe. Tables are named like their files without the ending. ``keys`` gives
     the columns of a table's key (none: the number of the row), ``links`` the table that a column ``table.column``
     refers to (``""``: none), ``nodes`` columns whose values become nodes, ``texts`` columns of prose, ``types`` the
-    node type of a table, ``named`` the column of its names (``""``: none), and ``omit`` columns to leave out. With
-    ``no_header``, the first lines of delimited files are data. A warning names what is skipped, such as empty sheets,
+    node type of a table, ``named`` the column of its names (``""``: none), and ``omit`` columns to leave out;
+    ``date_order`` says whether 3/4/2024 is in April (``"dmy"``) or in March (``"mdy"``). With ``no_header``, the first
+    lines of delimited files are data. A warning names what is skipped, such as empty sheets,
     and columns with texts that mean missing values.
 
     ``embedder`` is the embedding model; ``query_prefix`` and ``document_prefix`` are prepended to its input (default:

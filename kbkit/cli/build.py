@@ -12,6 +12,7 @@ import typer
 
 from kbkit.cli.commands import add
 from kbkit.cli.options import RARE, Kb, counted, note, split_options
+from kbkit.cli.spelling import SPELLER
 from kbkit.errors import KbError, Option
 from kbkit.ingestion.request import Delta, IngestRequest, IngestSettings, RebuildSettings
 
@@ -108,6 +109,24 @@ def ingest(
         with bars(context.obj.quiet) as listener:
             run(request, out, listener)
     summarize(context, out, started)
+    if found.inferred:
+        _name_sql_tables(context, out)
+
+
+def _name_sql_tables(context: typer.Context, out: Path) -> None:
+    """Print the tables of types and relations that have another name in SQL, where theirs is a word or taken."""
+    from kbkit.kb import KnowledgeBase
+
+    with KnowledgeBase(out) as kb:
+        types, relations = kb.schema.node_types, kb.schema.relations
+    found = [f"the type {one.name} is {one.table}" for one in types if one.table != one.name]
+    found += [f"the relation {one.name} is {one.table}" for one in relations if one.table != one.name]
+    more = f", and {len(found) - _SQL_NAMES} more (kbkit schema)" if len(found) > _SQL_NAMES else ""
+    if found:
+        note(context, [f"In SQL, {', '.join(found[:_SQL_NAMES])}{more}"])
+
+
+_SQL_NAMES = 3
 
 
 def _show_changes(context: typer.Context, out: Path, result: SyncResult, started: float) -> None:
@@ -146,10 +165,9 @@ def show_inferred(context: typer.Context, inferred: Inferred, folder: Path | Non
     from kbkit.display.render import write
 
     write(inferred.summary())
-    unclear = (f"{column} may refer to {' or '.join(tables)}: say which with --link {column}={tables[0]}"
-               for column, tables in inferred.plan.unclear.items())  # fmt: skip
+    unsure = (f"Unsure: {guess.message} ({SPELLER.option(guess.option)})" for guess in inferred.unsure)
     wrote = f"Wrote the recipe {folder}: edit it, or correct a guess with --key, --link, --text, --type"
-    note(context, [*inferred.notes, *unclear, wrote])
+    note(context, [*inferred.notes, *unsure, wrote])
 
 
 def _recipe_options(context: typer.Context, source: str, arguments: list[str]) -> tuple[list[Path], dict[str, str]]:

@@ -66,14 +66,14 @@ class FileGroup:
     resources: bool = False
     copies: Sequence[Path] = ()
 
-    def note(self, given: Sequence[Path]) -> str:
-        """Return the note that says that these files are one table; ``given`` are the paths of the source."""
+    def note(self, given: Sequence[Path], table: str) -> str:
+        """Return the note that says that these files are one ``table``; ``given`` are the paths of the source."""
         first = source_files.label(self.files[0], given)
         if self.copies:
             return f"Read one of {len(self.copies) + 1:,} equal files: {first}"
         if self.resources:
             return f"Read {len(self.files):,} files together, with a table for each kind of record: {first} and others"
-        return f"Read {len(self.files):,} files as one table, {self.name}: {first} and others like it"
+        return f"Read {len(self.files):,} files as one table, {table}: {first} and others like it"
 
 
 @dataclass

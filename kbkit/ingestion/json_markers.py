@@ -1,6 +1,7 @@
 """What formats of exports put around records, lists and values in JSON, and what is read instead.
 
 - values of MongoDB's extended JSON (``{"$oid": "5f1e"}``): the value; see :data:`VALUES`;
+- dates in parts of bibliographies (``{"date-parts": [[2009, 5, 12]]}``): the date, as far as it is known;
 - pages of lists (``{"data": [...], "has_more": false}``), and edges of GraphQL (``{"edges": [{"node": {...}}]}``): the
   list; see :data:`LISTS`;
 - records of several models in one list (``{"model": "app.book", "pk": 1, "fields": {...}}``): a table for each model.
@@ -23,6 +24,7 @@ LISTS = frozenset(
 MODEL_KEY = "pk"
 """The column with the keys of records of models."""
 _MODEL = {"model", "pk", "fields"}
+_PARTS = "date-parts"
 _MOST_BESIDE = 8
 """Fields beside the list of a page: how many there are, the address of the next page."""
 
@@ -65,9 +67,23 @@ def plain(value: Any) -> Any:
         return _text(value) if str in map(type, value) and dict in map(type, value) else [plain(one) for one in value]
     if not isinstance(value, dict):
         return value
+    if _PARTS in value and (date := _date_of_parts(value)):
+        return date
     if len(value) == 1 and (known := VALUES.get(next(iter(value)))):
         return known(next(iter(value.values())))
     return {name: None if one == {} else plain(_without_prefix(_listed(one), name)) for name, one in value.items()}
+
+
+def _date_of_parts(value: Mapping[str, Any]) -> str:
+    """Return the date of a bibliography in ISO 8601, with a month and a day if it has them, or a range of two dates;
+    empty if there is none. Source: CSL-JSON; Crossref also has the time.
+    """
+    if isinstance(time := value.get("date-time"), str):
+        return time
+    listed = value[_PARTS] if isinstance(value[_PARTS], list) else []
+    dates = [[_integer(part) for part in date if part not in (None, "")] for date in listed if isinstance(date, list)]
+    known = [date for date in dates if date and all(isinstance(part, int) for part in date)]
+    return "/".join("-".join([f"{date[0]:04}", *(f"{part:02}" for part in date[1:3])]) for date in known)
 
 
 def _without_prefix(value: Any, name: str) -> Any:

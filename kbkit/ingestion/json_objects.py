@@ -13,6 +13,8 @@ _PERSON_NAMES = (
     ("GivenName", "FamilyName"), ("givenName", "familyName"), ("given", "family"), ("forename", "surname"),
 )  # fmt: skip
 """Fields with the first and the last name of a person."""
+_PARTICLES = ("dropping-particle", "non-dropping-particle")
+"""Fields with what is between both, such as *van*, in CSL."""
 _SHORT_NAME = 60
 """Mean number of characters up to which a text may be a name."""
 _SCALARS = (str, int, float)
@@ -199,11 +201,38 @@ def _at(row: Any, path: Path) -> Any:
 
 
 def name_persons(kind: RecordObjects) -> None:
-    """Give objects with the first and the last names of persons, and no other name, a name."""
-    pair = next((pair for pair in _PERSON_NAMES if is_in_all(kind, pair[1]) and pair[0] in kind.fields), None)
-    if pair and not kind.fields & {*NAMES, *IDS}:
-        for _, one in kind.objects:
-            one["name"] = " ".join(str(one[part]) for part in pair if one.get(part))
+    """Give objects with the first and the last names of persons, and no other name, a name.
+
+    Most have a last name; the others may have a first name only, or the only text that such an object has, such as
+    the name of an organization.
+    """
+    pair = next((pair for pair in _PERSON_NAMES if set(pair) <= kind.fields), None)
+    if pair is None or kind.fields & set(IDS):
+        return
+    found = [_person_name(one, pair) for _, one in kind.objects]
+    last = sum(identifier_in(one.get(pair[1])) is not None for _, one in kind.objects)
+    if None not in found and 2 * last >= len(found):
+        for (_, one), name in zip(kind.objects, found, strict=True):
+            one["name"] = name
+
+
+def are_named(objects: Iterable[Row]) -> bool:
+    """Return whether objects have names, or first and last names of persons."""
+    return all(any(name in one for name in NAMES) or any(set(pair) & set(one) for pair in _PERSON_NAMES)
+               for one in objects)  # fmt: skip
+
+
+def _person_name(one: Row, pair: tuple[str, str]) -> str | None:
+    """Return the name that an object has, of its parts, or its only text; None if there is none."""
+    if identifier_in(one.get("name")) is not None:
+        return str(one["name"])
+    spoken = (pair[0], *_PARTICLES, pair[1])
+    if parts := [str(one[part]) for part in spoken if identifier_in(one.get(part)) is not None]:
+        return " ".join(parts)
+    if named := [str(one[name]) for name in NAMES if identifier_in(one.get(name)) is not None]:
+        return named[0]
+    texts = [value for value in one.values() if isinstance(value, str) and value]
+    return texts[0] if len(texts) == 1 else None
 
 
 def shared_name(kind: RecordObjects) -> str:

@@ -26,6 +26,7 @@ from kbkit.ingestion.json_objects import (
     Path,
     RecordObjects,
     Row,
+    are_named,
     free_name,
     has_more,
     identifier_in,
@@ -77,7 +78,7 @@ def split(rows: Sequence[Row], name: str, *, elements: bool = False) -> dict[str
     if models := json_markers.models(rows):
         return {one: RecordTable(of_model, json_markers.MODEL_KEY) for one, of_model in models.items()}
     plain = [_unwrapped(json_markers.plain(row)) for row in rows]
-    plain = _with_objects(plain)
+    plain = _with_objects([_with_named_objects(row) for row in plain])
     found = _Splitter(plain, name, elements=elements).tables()
     return found if len(found) > 1 or found[MAIN].rows != list(rows) else {}
 
@@ -85,6 +86,17 @@ def split(rows: Sequence[Row], name: str, *, elements: bool = False) -> dict[str
 def records_of_kind(rows: Sequence[dict[str, Any]], name: str, taken: Iterable[str]) -> dict[str, RecordTable]:
     """Return the tables of records of one kind, :data:`MAIN` first, with names that are not ``taken``."""
     return _Splitter(list(rows), name, taken).tables()
+
+
+def _with_named_objects(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a record with an object for each name alone in a list of objects with names."""
+    changed = {}
+    for name, value in row.items():
+        if isinstance(value, list) and {str, dict} == set(map(type, value)):
+            objects = [one for one in value if isinstance(one, dict)]
+            if are_named(objects):
+                changed[name] = [{"name": one} if isinstance(one, str) else one for one in value]
+    return {**row, **changed} if changed else row
 
 
 def _with_objects(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

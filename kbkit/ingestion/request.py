@@ -57,8 +57,8 @@ class Corrections:
     ``keys``: columns of a table's key (none: the number of the row). ``links``: the table that a column
     ``table.column`` refers to (empty: none). ``nodes``: columns whose values are nodes of a type of their own, named
     like the column. ``texts``: columns ``table.column`` of prose. ``types``: the types of tables. ``named``: the column
-    of a table's names (empty: none). ``omit``: columns to leave out. ``no_header``: the first lines of delimited files
-    are data.
+    of a table's names (empty: none). ``omit``: columns to leave out. ``date_order``: what 3/4/2024 is, ``dmy`` or
+    ``mdy``, where nothing in the column says so. ``no_header``: the first lines of delimited files are data.
     """
 
     keys: Annotated[
@@ -100,6 +100,9 @@ class Corrections:
         ),
     ] = field(default_factory=dict)
     omit: Annotated[Sequence[str], Setting("Column to leave out: people.notes.", values="COLUMN", rare=True)] = ()
+    date_order: Annotated[
+        str, Setting("What 3/4/2024 is: dmy (3 April) or mdy (4 March).", values="KIND", rare=True)
+    ] = ""
     no_header: Annotated[
         bool, Setting("Without a recipe: read the first line of delimited files as data.", rare=True)
     ] = False

@@ -150,7 +150,8 @@ def reviewing(source: str, paths: Sequence[Path], out: Path, settings: IngestSet
     if KbDirectory(out).exists() and not settings.replace:
         hint = ("Use ", Option("replace"), " to build its next generation, or choose another ", Option("out"))
         raise KbError(f"{out} is already a KB", *hint)
-    with examined(files, no_header=settings.corrections.no_header) as found:
+    told = settings.corrections
+    with examined(files, no_header=told.no_header, date_order=told.date_order) as found:
         yield IngestReview(
             files,
             out,
@@ -204,6 +205,8 @@ def _options(told: Corrections) -> Iterator[str]:
     for option, listed in (("--text", told.texts), ("--node", told.nodes), ("--omit", told.omit)):
         for name in listed:
             yield from (option, name)
+    if told.date_order:
+        yield from ("--date-order", told.date_order)
     if told.no_header:
         yield "--no-header"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 from kbkit.directory.generations import KbDirectory
@@ -52,7 +53,8 @@ def find_files(recipe: Recipe, paths: Sequence[Path], named: Mapping[str, Path])
     _check_given(recipe, paths, named)
     listed = [path for path in paths if path.is_file() and not archives.is_archive(path)]
     deep = any("/" in pattern.removeprefix("./") for spec in recipe.files for pattern in spec.match)
-    members = [member for path in paths if path not in listed for member in _inside(path, deep=deep)]
+    inside = (_inside(path, deep=deep) for path in paths if path not in listed)
+    members = list(dict.fromkeys(chain.from_iterable(inside)))  # a folder may be given beside one in it
     files = _match_all(recipe, [*listed, *members], named, paths)
     taken = {path for paths_of in files.values() for path in paths_of}
     unread = [path for path in listed if path not in taken]

@@ -81,6 +81,8 @@ def titles(rows: Sequence[Sequence[Any]]) -> int:
     The header has a name in all columns, and the rows before it have one cell at most, or two above a wide table, such
     as a date after what it is. The following rows, of which these may be a sample, mostly have several.
     """
+    if block := _below_block(rows):
+        return block
     filled = [sum(value is not None and str(value).strip() != "" for value in row) for row in rows]
     most = 2 if max(filled, default=0) >= _WIDE else 1
     start = next((place for place, count in enumerate(filled) if count > most), 0)
@@ -96,6 +98,26 @@ def titles(rows: Sequence[Sequence[Any]]) -> int:
     usual = max(after, default=0)
     whole = usual > 1 and filled[start] == max(usual, len(names))
     return start if whole and sum(count > 1 for count in after) * 2 > len(after) else 0
+
+
+def _below_block(rows: Sequence[Sequence[Any]]) -> int:
+    """Return the number of rows up to the blank one below a smaller block, such as what a list is; 0 without one.
+
+    The row after it names the columns if it has texts only, and one of the columns nothing but numbers or dates.
+    """
+    cells = [[str(value).strip() if value is not None else "" for value in row] for row in rows]
+    blank = [place for place, row in enumerate(cells[:_MOST_TITLES]) if not any(row)]
+    start = blank[-1] + 1 if blank else 0
+    header, below = (cells[start], [row for row in cells[start + 1 :] if any(row)]) if start < len(cells) else ([], [])
+    above = sum(map(any, cells[:start]))
+    if not above or len(below) <= above or any(DATUM.fullmatch(name) for name in header) or len(header) < _PAIR:
+        return 0
+    columns = ([row[place] for row in below if len(row) > place] for place in range(len(header)))
+    return start if any(any(column) and all(map(_NUMBER.fullmatch, column)) for column in columns) else 0
+
+
+_NUMBER = re.compile(r"[-+]?[0-9][0-9.,:/ -]*")
+_PAIR = 2
 
 
 def unique(names: Sequence[str], taken: Collection[str] = ()) -> list[str]:

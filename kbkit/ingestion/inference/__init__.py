@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, Any
 from kbkit.directory import limits
 from kbkit.directory.files import write_files
 from kbkit.directory.temporary import TemporaryFolder
-from kbkit.errors import BadInputError, Command
+from kbkit.errors import BadInputError, Command, UnknownNameError
 from kbkit.ingestion import archives, gathered, json_shapes, source_files, sources
 from kbkit.ingestion.gathered import FileGroup
 from kbkit.ingestion.generation import one_line_errors, staging_database
 from kbkit.ingestion.inference import (
+    dates,
     dialect,
     embedded,
     lines,
@@ -38,6 +39,7 @@ from kbkit.ingestion.inference import (
 )
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.roles import TablePlan
+from kbkit.ingestion.inference.unsure import UnsureGuess, unsure
 from kbkit.ingestion.json_markers import LISTS
 from kbkit.ingestion.json_records import RecordTable
 from kbkit.ingestion.recipe import FileSpec, as_source
@@ -56,13 +58,16 @@ MAX_TABLES = 1000
 
 @dataclass(frozen=True)
 class Inferred:
-    """An inferred recipe: the texts of its two files, what it makes of the tables, and ``notes`` on what it skips."""
+    """An inferred recipe: the texts of its two files, what it makes of the tables, ``notes`` on what it skips, and the
+    guesses that may be wrong.
+    """
 
     toml: str
     sql: str
     tables: Sequence[ProfiledTable]
     plan: TablePlan
     notes: Sequence[str] = ()
+    unsure: Sequence[UnsureGuess] = ()
 
     def write(self, folder: Path) -> None:
         """Write the recipe to a new folder, or over an inferred one that was not edited."""
@@ -96,10 +101,11 @@ class Examination:
         used = copy.deepcopy(self.tables)  # corrections change them
         plan = _plan(self.con, used, corrections or Corrections())
         toml = script.recipe(plan, used, name, _title(plan), source_file=source_file)
-        of_tables = (source_notes.missing(used), source_notes.totals(used))
-        of_plan = (source_notes.unlinked(used, plan), source_notes.mixed(plan))
+        of_tables = (source_notes.missing(used), source_notes.dates(used), source_notes.totals(used))
+        of_plan = (source_notes.unlinked(self.con, used, plan), source_notes.mixed(plan), source_notes.renamed(plan))
         notes = [*self.notes, *chain.from_iterable((*of_tables, *of_plan))]
-        return Inferred(toml, script.load(plan, source_file=source_file), used, plan, notes)
+        guesses = unsure(self.con, used, plan, corrections or Corrections())
+        return Inferred(toml, script.load(plan, source_file=source_file), used, plan, notes, guesses)
 
     def sample(self, table: ProfiledTable, limit: int) -> list[dict[str, Any]]:
         """Return the first rows of a table, with the clean values of its columns."""
@@ -116,14 +122,17 @@ def infer(
     With ``source_file``, nodes keep the file of their row. Raises :class:`BadInputError`, and
     :class:`kbkit.errors.UnknownNameError` for corrections of unknown tables and columns.
     """
-    with examined(paths, no_header=bool(corrections and corrections.no_header)) as found:
+    told = corrections or Corrections()
+    with examined(paths, no_header=told.no_header, date_order=told.date_order) as found:
         return found.infer(name, corrections, source_file=source_file)
 
 
 @contextlib.contextmanager
-def examined(paths: Sequence[Path], *, no_header: bool = False) -> Iterator[Examination]:
-    """Read and profile files and folders. Raises :class:`BadInputError`."""
+def examined(paths: Sequence[Path], *, no_header: bool = False, date_order: str = "") -> Iterator[Examination]:
+    """Read and profile files and folders; see :class:`Corrections`. Raises :class:`BadInputError`."""
     limits.check_limits()
+    if date_order not in ("", *dates.TWO_WAYS):
+        raise UnknownNameError("date order", date_order, dates.TWO_WAYS)
     inside = gathered.resources(paths)
     others = [path for group in inside for path in group.files]
     inside += [group for path in paths for group in gathered.inside(path, others)]
@@ -142,8 +151,9 @@ def examined(paths: Sequence[Path], *, no_header: bool = False) -> Iterator[Exam
             together = {gathered.whole(group, folder / f"group-{n}"): group for n, group in enumerate(groups)}
             given_files = [*files, *((path, path) for path in together)]
             tables = _tables(given_files, together, paths, no_header=no_header)
+            for table in tables:
+                table.date_order = date_order
             notes = [f"Skipped {path}: {path.stem}_all has its rows" for path in views]
-            notes += [group.note(paths) for group in groups]
             notes += [f"Skipped {path}: no list of records" for path in found["files"] if path not in dict(files)]
             notes += [note for pair in files for note in source_notes.skipped(*pair)]
             notes += source_notes.unread(paths, {*listed, *taken})
@@ -151,6 +161,9 @@ def examined(paths: Sequence[Path], *, no_header: bool = False) -> Iterator[Exam
                 kept = embedded.split(con, repeats.absorb(con, lines.split(con, list(tables))))
                 own = {t.name: tables[t][0] for t in kept if t in tables}
                 nouns.rename(con, kept, {name: path.parent for name, path in own.items() if path in listed})
+                nouns.rename_tables(con, kept)
+                of_files = {table.spec.match: table.name for table in reversed(kept)}
+                notes[:0] = [group.note(paths, of_files.get(group.match, group.name)) for group in groups]
                 yield Examination(con, kept, notes)
         except BadInputError as error:
             raise BadInputError(archives.original(error.message, found, local), *error.hints) from error
@@ -168,7 +181,9 @@ def _examine(tables: Mapping[ProfiledTable, Sequence[Path]], folder: Path) -> It
                 con.execute(f'CREATE TABLE {quote(table.name)} AS FROM "file"')
                 con.execute('DROP VIEW "file"')
                 table.same_named = sources.repeated(table.spec, local[table.name][0])
-                profile.profile(con, table)
+                profile.drop_header_rows(con, table)
+                if not table.columns:
+                    profile.profile(con, table)
                 _drop_index(con, table)
                 profile.drop_totals(con, table)
                 profile.drop_duplicates(con, table)

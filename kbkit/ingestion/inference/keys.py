@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from kbkit.ingestion.inference import names
@@ -135,10 +135,20 @@ def _full(table: ProfiledTable) -> list[ProfiledColumn]:
 
 def shared_pair(con: Connection, table: ProfiledTable, tables: Sequence[ProfiledTable]) -> tuple[str, ...]:
     """Return two columns that identify the rows together, if another table has columns of the same names."""
-    full = [c.name for c in _full(table) if _may_identify(c)]
+    full = [c.name for c in _full(table) if _may_identify(c)][:6]
     others = [other for other in tables if other is not table and len(other.columns) > 2]
-    pairs = itertools.combinations(full[:6], 2)
+    alone = {name for name in full if is_unique(con, table, [name])}  # which needs no other column
+    pairs = itertools.combinations([name for name in full if name not in alone], 2)
     return next((p for p in pairs if is_unique(con, table, p) and any(_refer(con, o, table, p) for o in others)), ())
+
+
+def named_pairs(con: Connection, table: ProfiledTable, columns: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the pairs of ``columns`` that identify the rows of a table together, of which one is a name."""
+    known = [table.columns[name] for name in columns if name in table.columns]
+    named = [c.name for c in known if c.look == "text" and names.is_own_name(c.name, table.type)]
+    others = [c.name for c in known if c.name not in named and _may_identify(c)]
+    pairs = ((name, other) for name in named[:1] if not is_unique(con, table, [name]) for other in others)
+    yield from (pair for pair in pairs if is_unique(con, table, pair))
 
 
 def _refer(con: Connection, other: ProfiledTable, table: ProfiledTable, pair: Sequence[str]) -> bool:

@@ -76,9 +76,8 @@ FROM ({numbered})"""
         own_name = identifier(name)
         value = f'list({own_name} ORDER BY "row number") FILTER ({own_name} IS NOT NULL)'
         columns.append(f"{value if name in listed else f'any_value({own_name})'} AS {own_name}")
-    replace_rows(
-        con, table, f'SELECT {", ".join(columns)}\nFROM ({filled})\nGROUP BY "thing" ORDER BY min("row number")'
-    )
+    query = f'SELECT {", ".join(columns)}\nFROM ({filled})\nGROUP BY "thing" ORDER BY min("row number")'
+    replace_rows(con, table, lambda _: query)
     table.declared_key = (key,)
     return [line]
 

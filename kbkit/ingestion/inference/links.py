@@ -13,6 +13,7 @@ from kbkit.ingestion.inference.keys import (
     KEY_LOOKS,
     best_key,
     is_unique,
+    named_pairs,
     never_repeats,
     pair_in_parent,
     pair_with_link,
@@ -76,7 +77,10 @@ def find(
             referred = partial(finder.is_referred, table)
             chosen[table.name] = best_key(con, table, tables, is_told, refers, referred, sure=sure)
     for table in (table for table in free if not chosen[table.name]):
-        chosen[table.name] = pair_in_parent(con, table) or shared_pair(con, table, tables)
+        chosen[table.name] = pair_in_parent(con, table) or finder.global_id(table) or shared_pair(con, table, tables)
+    for table in (table for table in free if len(chosen[table.name]) == 1):
+        if any(repeats.is_copy(con, table, other, chosen) for other in tables):
+            chosen[table.name] = ()
     finder.find_targets()
     links_of = {table.name: [*finder.links(table), *finder.inside(table)] for table in tables}
     links_of = repeats.without_mirrors(con, {table.name: table for table in tables}, links_of, chosen)
@@ -120,6 +124,22 @@ class _Finder:
         keys = ((other, self._keys[other.name]) for other in others)
         return any(len(key) == 1 and self._try(table, column, other, key[0], 1) is not None for other, key in keys)
 
+    def global_id(self, table: ProfiledTable) -> tuple[str, ...]:
+        """Return the column of an identifier such as an email that no two rows share, unless a table with a key has
+        all of them: then the rows say more about those.
+        """
+        for column in (c for c in table.columns.values() if c.look == "text" and names.is_global_id(c.name)):
+            others = [
+                (other, one.name)
+                for other in self._tables.values()
+                for one in other.columns.values()
+                if other is not table and self._keys[other.name] and names.is_same_global_id(one.name, column.name)
+            ]
+            known = any(self._shared.missing(table, [column.name], other, [by])[0] == 0 for other, by in others)
+            if not known and is_unique(self._con, table, [column.name]):
+                return (column.name,)
+        return ()
+
     def is_referred(self, table: ProfiledTable, column: ProfiledColumn) -> bool:
         """Return whether columns are named after a column with something before its name, and have its values only.
 
@@ -141,6 +161,7 @@ class _Finder:
             if column.name not in known:
                 link = self._link(table, column)
                 found += [link] if link else self._several(table, column)
+        found += self._by_name_and_more(table, found)
         found += listed.people(table, found, {one.type for one in self._tables.values()})
         known = {column for link in found for column in link.columns}
         found += self._siblings(table, [link for link in found if len(link.columns) == 1 and link.target])
@@ -183,6 +204,27 @@ class _Finder:
                 if distinct and not missing:
                     yield TableLink(key, other.name, key, distinct=distinct)
 
+    def _by_name_and_more(self, table: ProfiledTable, links: Sequence[TableLink]) -> list[TableLink]:
+        """Return the link by a name and another column, which have the same names in the other table and identify its
+        rows together: the title and the year of a film. Each pair of values must be there.
+        """
+        if any((table.name, name) in self._given for name in table.columns) or (links and not self._keys[table.name]):
+            return []
+        found = []
+        for other in self._tables.values():
+            key = self._keys[other.name]
+            if other is table or len(key) != 1 or other.beyond or other.name in {link.target for link in links}:
+                continue
+            if any(link.target == table.name for link in self._declared(other)):
+                continue
+            for pair in named_pairs(self._con, other, [name for name in table.columns if name not in key]):
+                fewer = table.rows < other.rows or not is_unique(self._con, table, pair)
+                missing, distinct = self._shared.missing(table, pair, other, pair)
+                if fewer and distinct >= _FEWEST_NUMBERS and not missing:
+                    found.append(TableLink(pair, other.name, pair, distinct=distinct))
+                    break
+        return found if len(found) == 1 else []
+
     def inside(self, table: ProfiledTable) -> list[TableLink]:
         """Return the links to other rows with the same first part of the key, such as replies in the same chat."""
         key = self._keys[table.name]
@@ -215,13 +257,49 @@ class _Finder:
         found = (self._to(table, column, other, own=own, is_name=bool(is_name)) for other in self._tables.values())
         ranked = [one for one in found if one is not None]
         if not ranked:
-            return self._listed(table, column)
+            return self._to_code(table, column, own=own or bool(is_name)) or self._listed(table, column)
         best = max(evidence for evidence, _ in ranked)
         top = self._of_base([link for evidence, link in ranked if evidence == best])
         if len(top) > 1 and best < 2:
             self.unclear[f"{table.name}.{column.name}"] = [link.target for link in top]
             return None
         return top[0]
+
+    def _to_code(self, table: ProfiledTable, column: ProfiledColumn, *, own: bool) -> TableLink | None:
+        """Return the link of a column to the only other table that has all of its values in a column of addresses or
+        long texts that never repeat, whatever their names: ``issue_url`` of comments, ``url`` of issues.
+
+        In the same table, the column must be named after the other one: ``thread_ts``, ``ts``. ``own``: the column is
+        the key or the name of its rows, which is no link.
+        """
+        if own or column.look not in ("text", "address") or column.length < _TELLING:
+            return None
+        alone = never_repeats(self._con, table, column)
+        order = {name: position for position, name in enumerate(self._tables)}
+        found: list[tuple[float, TableLink]] = []
+        for other in self._tables.values():
+            for by in [] if other.beyond else self._telling(other):
+                evidence = name_evidence.find(table, column, other, (by,), ())
+                after = names.with_key(column.name, by)
+                fewer = (table.rows, order[other.name]) < (other.rows, order[table.name])
+                unsaid = alone and (evidence < names.LAST_WORD or not fewer)
+                own_code = names.is_same_global_id(column.name, by) and self._is_own_code(table, column, other)
+                if (other is table and (by == column.name or not after)) or unsaid or own_code:
+                    continue  # of two tables with the same texts once each, nothing says which one refers to the other
+                preview = self._shared.missing(table, [column.name], other, [by], PREVIEW)
+                if preview[0] or not preview[1]:
+                    continue
+                missing, distinct = self._shared.missing(table, [column.name], other, [by])
+                if distinct >= _FEWEST_NUMBERS and not missing:
+                    link = TableLink((column.name,), other.name, (by,), False, missing, distinct)
+                    equal = other is table and self._shared.are_equal(table, column, by)
+                    found += [] if equal else [(evidence + (self._keys[other.name] == (by,)), link)]
+        best = max((evidence for evidence, _ in found), default=0)
+        top = [link for evidence, link in found if evidence == best]
+        if len({link.target for link in top}) > 1:
+            self.unclear[f"{table.name}.{column.name}"] = list(dict.fromkeys(link.target for link in top))
+            return None
+        return top[0] if top else None
 
     def _of_base(self, links: list[TableLink]) -> list[TableLink]:
         """Return the link to the table with the things themselves, if the others have the same key and add details."""
@@ -242,6 +320,8 @@ class _Finder:
         """
         types = [one.type for one in self._tables.values() if one is not table]
         of_table = name_evidence.find(table, column, other, self._keys[other.name], types)
+        if not of_table and column.name in (table.spec.folder, table.spec.file) and column.look == "text":
+            of_table = 1  # the folder of a channel's messages: few values, but no coincidence
         for by in self._targets[other.name]:
             same_id = names.is_same_global_id(column.name, by)
             evidence = max(of_table, 2.0) if same_id else of_table
@@ -289,8 +369,9 @@ class _Finder:
 
     def _is_own_code(self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable) -> bool:
         """Return whether a code such as an email identifies rows of this table that those of another one refer to."""
-        keyed = len(self._keys[table.name]) == len(self._keys[other.name]) == 1
-        return column.name in self._targets[table.name] and keyed and self._is_base(table, other)
+        own, key = self._keys[table.name], self._keys[other.name]
+        is_base = len(own) == 1 and (not key or (len(key) == 1 and self._is_base(table, other)))
+        return column.name in self._targets[table.name] and is_base
 
     def _is_base(self, table: ProfiledTable, other: ProfiledTable) -> bool:
         """Return whether another table with the same key only adds details to the rows of a table."""
@@ -411,7 +492,8 @@ class _Finder:
     def _telling(self, table: ProfiledTable) -> list[str]:
         """Return the columns of long codes that never repeat, whatever their names: identifiers of another source."""
         if table.name not in self._codes:
-            codes = [c for c in table.columns.values() if c.look == "text" and c.length >= _TELLING and not c.signs]
+            looks = [c for c in table.columns.values() if c.look == "address" or (c.look == "text" and not c.signs)]
+            codes = [c for c in looks if c.length >= _TELLING and c.name not in (table.spec.folder, table.spec.file)]
             self._codes[table.name] = [c.name for c in codes if never_repeats(self._con, table, c)]
         return self._codes[table.name]
 

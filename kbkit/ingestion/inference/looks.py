@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kbkit.ingestion.inference import names
+from kbkit.ingestion.inference import dates, names
 from kbkit.schema import literal
 
 if TYPE_CHECKING:
@@ -19,36 +19,9 @@ _WORD = 2.5
 """Mean number of characters from which the texts of a column are words rather than signs."""
 
 NUMBER = r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?"
-_GROUPED = r"[-+]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?|" + NUMBER
+GROUPED = r"[-+]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?|" + NUMBER
 _COMMA = r"[-+]?[0-9]{1,3}(\.[0-9]{3})+(,[0-9]+)?|[-+]?[0-9]+(,[0-9]+)?"
 _MONEY = r"[-+]?[$€£¥] ?[0-9]{1,3}(,?[0-9]{3})*(\.[0-9]+)?"
-_MONTH, _DAY = "[A-Z][a-z]{2,8}", "[0-9]{1,2}"
-_DATES = {
-    r"%d.%m.%Y": r"[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{4}",
-    r"%d.%m.%y": r"[0-3][0-9]\.[01][0-9]\.[0-9]{2}",
-    r"%m/%d/%Y": r"[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}",
-    r"%d/%m/%Y": r"[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}",
-    r"%Y/%m/%d": r"[0-9]{4}/[0-9]{1,2}/[0-9]{1,2}",
-    **{
-        form.format(month): test
-        for month in ("%b", "%B")
-        for form, test in (
-            ("{} %d %Y", f"{_MONTH} {_DAY} [0-9]{{4}}"),
-            ("{} %d, %Y", f"{_MONTH} {_DAY}, [0-9]{{4}}"),
-            ("{} %d, %Y %I:%M %p", f"{_MONTH} {_DAY}, [0-9]{{4}} [0-9]{{1,2}}:[0-9]{{2}} [AP]M"),
-            ("%d {} %Y", f"{_DAY} {_MONTH} [0-9]{{4}}"),
-        )
-    },
-    "%m/%d/%Y %I:%M%p": "[0-9]{1,2}/[0-9]{1,2}/[0-9]{4} [0-9]{1,2}:[0-9]{2}[apAP][mM]",
-    "%d/%b/%y %I:%M %p": f"{_DAY}/[A-Z][a-z]{{2}}/[0-9]{{2}} [0-9]{{1,2}}:[0-9]{{2}} [AP]M",
-    "%Y%m%d": "(19|20)[0-9]{2}[01][0-9][0-3][0-9]",
-}
-_TIMED = {form: f"{form} %I:%M %p" for form in ("%b %d, %Y", "%B %d, %Y")}
-"""Forms of days in a column of which some values have a time, too."""
-_TWO_WAYS = {"%m/%d/%Y", "%d/%m/%Y"}
-"""Forms of a date such as 3/4/2020. If nothing decides between them, it stays text."""
-_LIKE_NUMBERS = ("%Y%m%d", "%d.%m.%y")
-"""Forms of dates that identifiers and numbers of versions and sections have, too."""
 _NUMBERED = frozenset(("version", "release", "build", "section", "chapter", "paragraph"))
 _ADDRESS = r" \(https?://[^ )]+\)"
 """The address of a page after its name, as Notion writes links."""
@@ -73,21 +46,20 @@ BRACKETED = "[id]"
 """The separator of lists such as ``nucleus [GO:5634]; cytosol [GO:5829]``, whose elements are the texts in brackets."""
 _SEPARATORS = ("[", "[]", FRAMED, ";", "|", ",")
 _MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "none", "-", "?", r"\N", "#N/A", "unknown")
+MISSING = ", ".join(map(literal, ("", *_MISSING)))
+"""Texts of missing values in SQL."""
 _CHECKS = {
     "integers": "regexp_full_match({v}, '[-+]?[0-9]+')",
     "floats": r"regexp_full_match({v}, '[0-9]+\.0')",
     "numbers": f"regexp_full_match({{v}}, '{NUMBER}')",
-    "grouped": f"regexp_full_match({{v}}, '{_GROUPED}')",
+    "grouped": f"regexp_full_match({{v}}, '{GROUPED}')",
     "money": f"regexp_full_match({{v}}, '{_MONEY}')",
     "addressed": f"regexp_matches({{v}}, '{_ADDRESS}')",
     "decimal_commas": f"regexp_full_match({{v}}, '{_COMMA}')",
     "dotted": r"regexp_full_match({v}, '[-+]?[0-9]{1,3}(\.[0-9]{3})+')",
     "dates": f"regexp_full_match({{v}}, '{_ISO}')",
     "zoned": f"regexp_full_match({{v}}, '{_ZONED}')",
-    **{
-        f"date {form}": f"regexp_full_match({{v}}, '{test}') AND try_strptime({{v}}, '{form}') IS NOT NULL"
-        for form, test in _DATES.items()
-    },
+    "dated": f"regexp_full_match({{v}}, {literal(dates.LOOSE)})",
     "codes": "regexp_full_match({v}, '[A-Z0-9]{2,5}')",
     "empty": "{v} = ''",
     "formulas": 'regexp_full_match({v}, \'="[^"]*"\')',
@@ -100,6 +72,8 @@ _CHECKS = {
     "booleans": "lower({v}) IN ('true', 'false', 'yes', 'no', 't', 'f', 'y', 'n')",
     "letters": "{v} IN ('t', 'f')",
     "kept zeros": r"regexp_full_match({v}, '[0-9]+\.[0-9]*[1-9]0+|[0-9]+\.0{2,}')",
+    "beyond doubles": r"regexp_full_match({v}, '[0-9]{9,}\.[0-9]+') AND length({v}) > 16"
+    " AND TRY_CAST({v} AS DOUBLE)::VARCHAR <> {v}",
     "missing": f"{{v}} IN ({', '.join(map(literal, _MISSING))})",
     "absent": f"{{v}} IN ({', '.join(map(literal, _ABSENT))})",
     "dashes": f"{{v}} IN ({', '.join(map(literal, _DASHES))})",
@@ -130,6 +104,7 @@ class ProfiledColumn:
     texts are like ``FRA``. ``length`` is the mean number of characters of texts, ``missing`` the number of texts such
     as ``N/A`` (in a sample of large tables). ``raw`` is the SQL expression of the value as it is in the file, ``signs``
     those of ``;|,`` that texts have. ``is_code``: the texts look like numbers, but would lose digits as such.
+    ``problem`` is the reason why a column that looks like one of dates stays text.
     """
 
     name: str
@@ -146,6 +121,7 @@ class ProfiledColumn:
     raw: str = ""
     signs: str = ""
     is_code: bool = False
+    problem: str = ""
 
     @property
     def elements(self) -> str:
@@ -246,13 +222,25 @@ def _splits(con: duckdb.DuckDBPyConnection, source: str, one: TableField, sign: 
     if sign == "," and most == _PAIR and not names.is_plural(one.name):
         return False  # a name with its first name behind it
     if sign == ",":
-        return bool(spaces <= 2 and (names.is_plural(one.name) or 3 * distinct <= total))
+        plural = names.is_plural(one.name)
+        return bool(spaces <= 2 and (plural or (3 * distinct <= total and _recombine(con, source, one, distinct))))
     factor = 2 if 3 * distinct <= total and distinct >= _FEWEST_NAMES else 1  # long names, each in several lists
     return bool(spaces <= factor * 7 and longest <= factor * _LONG)
 
 
+def _recombine(con: duckdb.DuckDBPyConnection, source: str, one: TableField, elements: int) -> bool:
+    """Return whether the parts of texts are in different texts: those of ``New York, NY, USA`` are one place."""
+    [(texts,)] = con.execute(f"SELECT count(DISTINCT {one.value}) FROM {source}").fetchall()
+    return bool(elements <= texts)
+
+
 def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
-    one: TableField, counts: tuple[int, int], look: Mapping[str, float] | None, *, na: bool = False
+    one: TableField,
+    counts: tuple[int, int],
+    look: Mapping[str, float] | None,
+    reading: dates.DateReading,
+    *,
+    na: bool = False,
 ) -> ProfiledColumn:
     """Return the profile of a column, with the expression that cleans its values; ``na``: the text NA is missing."""
     if look is None:
@@ -262,9 +250,7 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
     def all_are(*checks: str) -> bool:
         return present > 0 and any(look[check] >= present for check in checks)
 
-    numbered = names.is_id(one.name) or bool(set(names.words(one.name)[-1:]) & _NUMBERED)
-    days = [form for form in _DATES if all_are(f"date {form}") and not (form in _LIKE_NUMBERS and numbered)]
-    is_measure = bool(days) or all_are("numbers", "grouped", "money", "decimal_commas", "dates", "zoned")
+    is_measure = bool(reading.forms) or all_are("numbers", "grouped", "money", "decimal_commas", "dates", "zoned")
     value, missing = _cleaned(one.value, look, is_measure=is_measure, na=na)
     signs = "".join(sign for sign in ";|," if look[f"sign {sign}"])
     known = {"length": look["length"], "missing": missing, "raw": one.value, "signs": signs}
@@ -275,15 +261,11 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
 
     if look["checked"] and look["checked"] == look["values"]:  # boxes, as Airtable writes them
         return column("boolean", f"CASE WHEN {value} IS NULL THEN 'false' ELSE 'true' END")
-    if not days and (timed := [form for form in _TIMED if present > 0 and _days_and_times(look, form) >= present]):
-        times = ", ".join(f"try_strptime({value}, '{form}')" for form in (timed[0], _TIMED[timed[0]]))
-        return column("date", f"coalesce(coalesce({times})::VARCHAR, {value})")
-    if days and not set(days) >= _TWO_WAYS:
-        day = f"try_strptime({value}, '{days[0]}')" + ("" if "%M" in days[0] else "::DATE")
-        return column("date", f"coalesce({day}::VARCHAR, {value})")
+    if reading.forms:
+        return column("date", reading.expression(value))
     if all_are("integers"):
         return column("integer", value)
-    if all_are("numbers") and look["kept zeros"] and names.is_id(one.name):
+    if all_are("numbers") and (look["beyond doubles"] or (look["kept zeros"] and names.is_id(one.name))):
         return column("text", value, is_code=True)
     if all_are("numbers"):
         return column("number", value, floats=all_are("floats"))
@@ -295,7 +277,7 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
     if all_are("grouped"):
         return column(
             "number",
-            f"CASE WHEN regexp_full_match({value}, '{_GROUPED}') THEN replace({value}, ',', '') ELSE {value} END",
+            f"CASE WHEN regexp_full_match({value}, '{GROUPED}') THEN replace({value}, ',', '') ELSE {value} END",
         )
     if all_are("money"):
         plain = f"regexp_replace({value}, '[$€£¥, ]', '', 'g')"
@@ -312,7 +294,10 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
         return column("list", one.value if in_quotes else value, separator=QUOTED if in_quotes else sign)
     if all_are("addresses"):
         return column("address", value)
-    return column("prose" if _is_prose(one.name, look) else "text", value, codes=all_are("codes"))
+    known["problem"] = reading.problem
+    constant = counts[1] == 1 and counts[0] >= _FEWEST_NAMES  # the same long text in all rows says nothing to search
+    prose = _is_prose(one.name, look) and not constant
+    return column("prose" if prose else "text", value, codes=all_are("codes"))
 
 
 def _cleaned(value: str, look: Mapping[str, float], *, is_measure: bool, na: bool) -> tuple[str, int]:
@@ -346,9 +331,16 @@ def has_na(look: Mapping[str, float]) -> bool:
     return look["na"] > 0 and 0 < look["numbers"] >= look["values"] - look["missing"] - look["empty"]
 
 
-def _days_and_times(look: Mapping[str, float], form: str) -> float:
-    """Return the number of values that are days, or days with a time, in one form of dates."""
-    return look[f"date {form}"] + look[f"date {_TIMED[form]}"]
+def dated(fields: Sequence[TableField], looks: Mapping[str, Mapping[str, float]]) -> tuple[dict[str, str], list[str]]:
+    """Return the expressions of the values of columns that look like dates, missing ones NULL; and the names of those
+    of identifiers and numbers of versions.
+    """
+    found = {}
+    for one in fields:
+        look = looks.get(one.name)
+        if look and dates.looks_dated(look, look["values"] - look["missing"] - look["empty"]):
+            found[one.name] = f"CASE WHEN trim({one.value}) NOT IN ({MISSING}) THEN trim({one.value}) END"
+    return found, [name for name in found if names.is_id(name) or set(names.words(name)[-1:]) & _NUMBERED]
 
 
 def _is_prose(name: str, look: Mapping[str, float]) -> bool:

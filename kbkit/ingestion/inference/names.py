@@ -109,7 +109,7 @@ def singular(word: str) -> str:
         return str(lemmas[0])
     if len(word) > 5 and word.endswith("ies"):
         return f"{word[:-3]}y"
-    plural = len(word) > 4 and word.endswith("s") and not word.endswith(("ss", "us", "is", "as"))
+    plural = len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is", "as"))
     return word.removesuffix("s") if plural else word  # of another language
 
 
@@ -183,12 +183,18 @@ _GLOBAL_IDS = frozenset(
 
 def is_global_id(column: str) -> bool:
     """Return whether a column is named as an identifier that is the same in all sources: ``Email``, ``Product SKU``."""
-    return words(column)[-1:] in {(word,) for word in _GLOBAL_IDS}
+    return _global_word(column) in _GLOBAL_IDS
 
 
 def is_same_global_id(column: str, other: str) -> bool:
     """Return whether two columns are named as the same identifier of :func:`is_global_id`."""
-    return is_global_id(column) and words(column)[-1] == words(other)[-1]
+    return is_global_id(column) and _global_word(column) == _global_word(other)
+
+
+def _global_word(column: str) -> str:
+    """Return the last word of a name, without a word that only says what it is: ``email`` of ``Email address``."""
+    parts = words(column)
+    return next(iter((parts[:-1] if parts[-1:] == ("address",) and len(parts) > 1 else parts)[-1:]), "")
 
 
 _MEASURES = frozenset(["year", "date", "day", "month", "time", "age", "rank", "size", "season", "week"])
@@ -284,8 +290,15 @@ def _alike(a: str, b: str) -> bool:
 _EXPORTED = re.compile(r"[ _-]+(?:[0-9a-f]{32}|(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{8,})(?:_all)?$")
 """The hash at the end of a file name, as Notion and others write it."""
 _DAY = r"(?:19|20)\d\d(?:[-_.]?[01]\d(?:[-_.]?[0-3]\d)?)?"
-_DATED = re.compile(rf"(?<=[^\W\d])(?: ?\(\d\)|[ _.-]+(?:v\d+|\d\d?|{_DAY}|(?:grid|table)[ _]view))+$", re.IGNORECASE)
+_TIME = r"(?:[ T_.-]?[0-2]\d[-_.:]?[0-5]\d(?:[-_.:]?[0-5]\d)?)?"
+_DATED = re.compile(
+    rf"(?<=[^\W_])(?: ?\(\d\)|[ _.-]+(?:v\d+|\d\d?|{_DAY}{_TIME}|(?:grid|table)[ _]view))+$", re.IGNORECASE
+)
 """Words at the end of a file name that say when or how it was exported: a year or a date, a version, a view."""
+_CODED = re.compile(
+    r"(?<![^\W_])(?:(?:[^\W\d_]+_)?[^\W\d_]*id_\d+|[^\W\d_]{2,}\d{3,}|\d{4,})(?![^\W_])_?", re.IGNORECASE
+)
+"""Words of a file name that are the number of something: of a course, an organism, a year."""
 _WHOLE_DAY = re.compile(r"(?<=[^\W_])[ _.-]+(?:19|20)\d\d[-_.][01]\d[-_.][0-3]\d$")
 _BRACKETS = re.compile(r"[ _-]*\([^()]*\)$")
 
@@ -305,7 +318,14 @@ def without_title(names: Sequence[str]) -> list[str]:
 
 def without_dates(names: Sequence[str]) -> list[str]:
     """Return names of tables without dates, versions and views at their ends, unless these tell them apart."""
-    return _without(_DATED, _without(_WHOLE_DAY, names))
+    return _without_codes(_without(_DATED, _without(_WHOLE_DAY, names)))
+
+
+def _without_codes(names: Sequence[str]) -> list[str]:
+    """Return names without the codes and numbers in them, unless these tell them apart or nothing else is left."""
+    short = [_CODED.sub("", name).strip("_- .") for name in names]
+    counts = Counter(name.casefold() for name in short)
+    return [one if one and counts[one.casefold()] == 1 else name for one, name in zip(short, names, strict=True)]
 
 
 def without_brackets(names: Sequence[str]) -> list[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,6 +46,32 @@ def rename(con: duckdb.DuckDBPyConnection, tables: Sequence[ProfiledTable], fold
         found = (noun(con, table, folders.get(table.name)) for noun in rules)
         kinds = (names.types([names.words(noun)])[0] for noun in found if noun)
         table.type = next((kind for kind in kinds if kind not in taken), table.type)
+
+
+def rename_tables(con: duckdb.DuckDBPyConnection, tables: Sequence[ProfiledTable]) -> None:
+    """Give tables the name of what they hold, if theirs is a number after that of a table that is not there any more
+    (``user_2``), or that of many files together, which says nothing (``records``).
+    """
+    for table in tables:
+        bare = _NUMBER.sub("", table.name) if "." in table.spec.table else table.name
+        new = table.type if bare == TOGETHER else bare
+        taken = {one.name.casefold() for one in tables} | {column.casefold() for column in table.columns}
+        read = table.folded or any(one.of == table.name for one in tables)  # by a query that has the name
+        if new == table.name or new.casefold() in taken or read:
+            continue
+        con.execute(f"DROP TABLE IF EXISTS {identifier(new)}")  # of copies
+        con.execute(f"ALTER TABLE {identifier(table.name)} RENAME TO {identifier(new)}")
+        for one in tables:
+            one.declared_links = [
+                (columns, new if target == table.name else target, by) for columns, target, by in one.declared_links
+            ]
+            one.beyond = (new, one.beyond[1]) if one.beyond and one.beyond[0] == table.name else one.beyond
+        table.name, table.spec = new, replace(table.spec, name=new)
+
+
+_NUMBER = re.compile(r"_\d+$")
+TOGETHER = "records"
+"""The name of a table of files whose folders and names say nothing about it."""
 
 
 def _only_kind(con: duckdb.DuckDBPyConnection, table: ProfiledTable, _: Path | None) -> str:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kbkit.errors import UnknownNameError
-from kbkit.ingestion.inference import names
+from kbkit.ingestion.inference import dates, names
 from kbkit.ingestion.inference.looks import (
+    GROUPED,
+    MISSING,
     WITHOUT_ADDRESS,
     ProfiledColumn,
     TableField,
     are_addressed_lists,
     column_of,
+    dated,
     has_na,
     looks_of,
     separator_of,
@@ -34,6 +38,18 @@ _VALUES_TOGETHER = 5_000
 _SAMPLE = 20_000
 """Rows from which the look of values is judged; keys and links are judged by all rows."""
 _FEWEST = 2
+_NO_DATES = dates.DateReading()
+_HEADERS = (1, 2, 3)
+"""Numbers of rows that may be further headers."""
+_CELLS = 2 * len(_HEADERS) + 1
+_LEAST_TYPED = 4
+"""Values of a column that show that it holds numbers or dates only."""
+_PEEKED = 20
+"""First rows that are looked at before more are."""
+_STARTS = re.compile(r"\s*([-+$€£]? ?\.?\d|true|false)", re.IGNORECASE)
+_SHAPED = 2_000
+"""First rows by which headers are told from data."""
+_DATUM = rf"{GROUPED}|[$€£]? ?{GROUPED} ?%?|{dates.LOOSE}|[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}.*|(?i:true|false)"
 _TOTAL = "(grand |sub)?-?totals?:?|totals? [a-z -]+:|sum:?|summe:?|gesamt:?|total general:?|totaal:?|totale:?"
 _NOTE = r"([*†‡]|(foot)?notes?:|sources?:|remarks?:|quellen?:|hinweis:|anmerkung(en)?:|nota:|notes? :).*"
 """A line below a table that says something about it."""
@@ -49,10 +65,11 @@ class ProfiledTable:
 
     ``type`` is that of its rows, if they are nodes; ``words`` are those of its name. ``folded`` is the query that makes
     one row of those that differ in one column only or not at all, if there are any; of the latter, ``repeated`` are
-    left out, like ``blank`` ones and those of ``totals``. ``named`` are the columns of names that the user gave.
-    ``names_of_others`` are columns with the names of rows that another column refers to. ``beyond`` are a table and a
-    column of it: only the rows whose key is not there are nodes. ``of`` is the table that ``folded`` reads, if it is
-    another one. ``same_named`` are the columns whose header repeats a name, by this name.
+    left out, like ``blank`` ones, those of ``totals``, and those that begin with ``headers``. ``named`` are the columns
+    of names that the user gave. ``names_of_others`` are columns with the names of rows that another column refers to.
+    ``beyond`` are a table and a column of it: only the rows whose key is not there are nodes. ``of`` is the table that
+    ``folded`` reads, if it is another one. ``same_named`` are the columns whose header repeats a name, by this name.
+    ``date_order`` is what the user said about 3/4/2024; see :func:`dates.find`.
     """
 
     name: str
@@ -67,11 +84,13 @@ class ProfiledTable:
     repeated: int = 0
     blank: int = 0
     totals: int = 0
+    headers: Sequence[str] = ()
     named: tuple[str, ...] | None = None
     names_of_others: list[str] = field(default_factory=list)
     beyond: tuple[str, str] | None = None
     of: str = ""
     same_named: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    date_order: str = ""
 
 
 def check_names(tables: Sequence[ProfiledTable], table: str, columns: Sequence[str]) -> None:
@@ -107,6 +126,9 @@ def profile(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
         columns += clean
     german = any(0 < look["values"] == look["decimal_commas"] > look["numbers"] for look in looks.values())
     na = any(has_na(look) for look in looks.values())
+    date_like, numbered = dated(columns, looks)
+    first = f"(FROM {source} LIMIT {_SAMPLE})"
+    readings = dates.find(con, sampled, first, date_like, numbered, table.date_order)
     for one in columns:
         look = looks.get(one.name)
         if look and german and look["dotted"] == look["values"]:  # 12.500 beside 1,84
@@ -115,7 +137,7 @@ def profile(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
             look[","] = 1
         elif look and (sign := separator_of(con, sampled, one, look)):
             look[sign] = 1
-        table.columns[one.name] = column_of(one, counts[one.name], look, na=na)
+        table.columns[one.name] = column_of(one, counts[one.name], look, readings.get(one.name, _NO_DATES), na=na)
     for name, parts in table.same_named.items():
         _merge(table, name, [table.columns[part] for part in parts if part in table.columns])
 
@@ -164,9 +186,58 @@ def fold(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
         own = identifier(name)
         listed = f"list(DISTINCT {own} ORDER BY {own}) FILTER ({own} IS NOT NULL)"
         parts.append(f"{listed if name in varying else f'any_value({own})'} AS {own}")
-    rows = f'SELECT *, row_number() OVER () AS "row number" FROM {identifier(table.name)}'
     order = f'GROUP BY {identifier(by)} ORDER BY min("row number")'
-    replace_rows(con, table, f"SELECT {', '.join(parts)}\nFROM ({rows})\n{order}")
+    replace_rows(con, table, lambda source: f"SELECT {', '.join(parts)}\nFROM ({_numbered(source)})\n{order}")
+
+
+def drop_header_rows(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
+    """Leave out the rows below the header that say more about the columns: questions, units, identifiers.
+
+    Such a row has no number and no date in the columns of which all other rows have, and texts in most of these.
+    """
+    source = identifier(table.name)
+    raw = [name for name, kind, *_ in con.execute(f"DESCRIBE {source}").fetchall() if kind == "VARCHAR"]
+    if len(raw) < _FEWEST or table.declared_key or not _may_have_headers(con, source, raw):
+        return
+    values = ", ".join(f"nullif(trim({identifier(name)}), '')" for name in raw)
+    after = ", ".join(
+        f"count(*) FILTER (n > {count} AND v NOT IN ({MISSING})), count(*) FILTER (n > {count} AND is_datum)"
+        for count in _HEADERS
+    )
+    own = ", ".join(f"any_value({one}) FILTER (n = {count})" for count in _HEADERS for one in ("v", "is_datum"))
+    rows = con.execute(f"""
+        WITH cells AS (SELECT n, unnest(range({len(raw)})) AS c, unnest([{values}]) AS v
+                       FROM (SELECT *, row_number() OVER () AS n FROM {source} LIMIT {_SHAPED}))
+        SELECT c, {after}, {own}
+        FROM (SELECT *, regexp_full_match(v, {literal(_DATUM)}) AS is_datum FROM cells WHERE v IS NOT NULL)
+        GROUP BY c ORDER BY c""").fetchall()
+    for count in reversed(_HEADERS):
+        typed = [row for row in rows if _LEAST_TYPED <= row[2 * count - 1] == row[2 * count]]
+        cells = [[(row[0], *row[at : at + 2]) for row in typed] for at in range(_CELLS, _CELLS + 2 * count, 2)]
+        if len(typed) >= _FEWEST and all(map(_is_header, cells)):
+            break
+    else:
+        return
+    shown = [sorted(((len(v), c, v) for c, v, _ in row if v), key=lambda one: one[:2])[:_FEWEST] for row in cells]
+    conditions = [" AND ".join(f"{identifier(raw[c])} = {literal(v)}" for _, c, v in row) for row in shown]
+    out = " OR ".join(f"({one})" for one in conditions)
+    replace_rows(con, table, lambda rows: f"SELECT * FROM {rows}\nWHERE NOT coalesce({out}, false)")
+    table.headers = [row[0][2] for row in shown]
+
+
+def _may_have_headers(con: duckdb.DuckDBPyConnection, source: str, columns: Sequence[str]) -> bool:
+    """Return whether the first row has no digits at the start of some cells below which others have them: cheaply."""
+    names_of = ", ".join(map(identifier, columns))
+    first, *others = con.execute(f"SELECT {names_of} FROM {source} LIMIT {_PEEKED}").fetchall() or [()]
+    below = [[row[place] for row in others[max(_HEADERS) :]] for place in range(len(first))]
+    typed = [cell for cell, rest in zip(first, below, strict=True) if any(_STARTS.match(one or "") for one in rest)]
+    return sum(bool(cell) and not _STARTS.match(cell) for cell in typed) >= _FEWEST
+
+
+def _is_header(cells: Sequence[tuple[int, str | None, bool | None]]) -> bool:
+    """Return whether a row has texts in most of the columns of numbers and dates, and a number or a date in none."""
+    texts = sum(value is not None for _, value, _ in cells)
+    return texts >= max(_FEWEST, len(cells) / 2) and not any(is_datum for *_, is_datum in cells)
 
 
 def drop_totals(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
@@ -186,9 +257,9 @@ def drop_totals(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
     [(blank, totals)] = con.execute(query).fetchall()
     if not blank and not totals:
         return
-    numbered = f'SELECT *, row_number() OVER () AS "row number" FROM {source}'
     kept = f"({given}) > 0 AND NOT coalesce(({total}), false)"
-    replace_rows(con, table, f'SELECT {", ".join(raw)}\nFROM ({numbered})\nWHERE {kept}\nORDER BY "row number"')
+    columns, order = ", ".join(raw), 'ORDER BY "row number"'
+    replace_rows(con, table, lambda rows: f"SELECT {columns}\nFROM ({_numbered(rows)})\nWHERE {kept}\n{order}")
     table.blank, table.totals = blank, totals
 
 
@@ -207,14 +278,18 @@ def drop_duplicates(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> Non
         return
     raw = ", ".join(identifier(row[0]) for row in con.execute(f"DESCRIBE {source}").fetchall())
     table.repeated = table.rows - rows
-    numbered = f'SELECT *, row_number() OVER () AS "row number" FROM {source}'
-    replace_rows(con, table, f'SELECT {raw}\nFROM ({numbered})\nGROUP BY {raw} ORDER BY min("row number")')
+    order = f'GROUP BY {raw} ORDER BY min("row number")'
+    replace_rows(con, table, lambda rows: f"SELECT {raw}\nFROM ({_numbered(rows)})\n{order}")
 
 
-def replace_rows(con: duckdb.DuckDBPyConnection, table: ProfiledTable, query: str) -> None:
-    """Replace the rows of a table by those of a query, and profile them."""
-    table.folded = query
-    con.execute(f"CREATE TABLE folded AS {table.folded}")
+def _numbered(rows: str) -> str:
+    return f'SELECT *, row_number() OVER () AS "row number" FROM {rows}'
+
+
+def replace_rows(con: duckdb.DuckDBPyConnection, table: ProfiledTable, query: Callable[[str], str]) -> None:
+    """Replace the rows of a table by those of a query, which is given their source, and profile them."""
+    con.execute(f"CREATE TABLE folded AS {query(identifier(table.name))}")
+    table.folded = query(f"({table.folded})" if table.folded else identifier(table.name))
     con.execute(f"DROP TABLE {identifier(table.name)}")
     con.execute(f"ALTER TABLE folded RENAME TO {identifier(table.name)}")
     table.columns = {}

@@ -150,6 +150,41 @@ def _has_more(con: Connection, table: ProfiledTable, other: ProfiledTable, by: s
     return _shared(con, table, key, other, by) < table.rows
 
 
+# -- tables about the same things -------------------------------------------------------------------------------------
+
+
+def is_copy(con: Connection, table: ProfiledTable, other: ProfiledTable, keys: Mapping[str, tuple[str, ...]]) -> bool:
+    """Return whether the rows of a table are those of a larger one, with the same key and a text that both have.
+
+    The ratings of films beside the films: they say more about these, and are no other things.
+    """
+    key, by = keys[table.name], keys[other.name]
+    if table is other or len(by) != 1 or names.plain(key[0]) != names.plain(by[0]) or names.is_generic(key[0]):
+        return False
+    if table.columns[key[0]].look != other.columns[by[0]].look or (table.rows, table.name) >= (other.rows, other.name):
+        return False
+    same = copies(con, table, key, other, by)
+    if not any(table.columns[name].look == "text" and table.columns[name].distinct > 1 for name in same):
+        return False
+    return len(same) < len(table.columns) - 1 and _shared(con, table, key[0], other, by[0]) == table.rows
+
+
+def copies(
+    con: Connection, table: ProfiledTable, columns: Sequence[str], other: ProfiledTable, by: Sequence[str]
+) -> list[str]:
+    """Return the columns of a table that only repeat those of the same name of the rows that ``columns`` refer to."""
+    common = [name for name in table.columns if name in other.columns and name not in (*columns, *by)]
+    if not common or any(table.columns[name].look == "list" for name in columns):
+        return []
+    own = ", ".join(f"{table.columns[name].value}::VARCHAR AS v{n}" for n, name in enumerate(common))
+    there = ", ".join(f"{other.columns[name].value}::VARCHAR AS w{n}" for n, name in enumerate(common))
+    same = ", ".join(f"bool_and(coalesce(v{n} = w{n}, v{n} IS NULL))" for n in range(len(common)))
+    row = con.execute(f"""
+        SELECT {same} FROM (SELECT {reference(table, columns)} AS k, {own} FROM {identifier(table.name)})
+        JOIN (SELECT {reference(other, by)} AS k, {there} FROM {identifier(other.name)}) USING (k)""").fetchone()
+    return [name for name, is_same in zip(common, row or (), strict=False) if is_same]
+
+
 # -- links ------------------------------------------------------------------------------------------------------------
 
 

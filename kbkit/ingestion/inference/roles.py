@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kbkit.ingestion.inference import names
+from kbkit.ingestion.inference import names, repeats
 from kbkit.ingestion.inference.dialect import KEYED_TEXT
 from kbkit.ingestion.inference.edges import EdgeTable, edges_of
 from kbkit.ingestion.inference.keys import is_unique
@@ -125,8 +125,8 @@ def plan(
         else:
             result.nodes.append(_nodes(table, links, key, texts.get(table.name, ())))
     for table, link in rest:
-        detail = None if link.lists else _detail(con, table, link)
         target = result.of(link.target)
+        detail = _detail(con, table, link, target.table) if target and not link.lists else None
         if detail and target:
             known = [*target.values, *(name for one in target.details for name in (*one.values, *one.texts))]
             detail.taken = {name.casefold() for name in known}
@@ -202,7 +202,7 @@ def _type_by_column(nodes: NodeTable) -> None:
 
 def _nodes(table: ProfiledTable, links: Sequence[TableLink], key: tuple[str, ...], texts: Collection[str]) -> NodeTable:
     columns = table.columns
-    linked = {column for link in links for column in link.columns}
+    linked = {link.columns[0] for link in links if len(link.columns) == 1}
     result = NodeTable(table, key, _name_columns(table, key, linked, texts))
     first = {link.columns: link for link in reversed(links)}  # links of one column to several tables are one relation
     relations = unique(_relations([link for link in links if first[link.columns] is link], table.spec.folder))
@@ -309,6 +309,18 @@ def _distinct_after_key(
     return None
 
 
+def _short_description(
+    table: ProfiledTable, key: Sequence[str], free: Sequence[ProfiledColumn]
+) -> tuple[str, ...] | None:
+    """Return the column of short descriptions, as lists of goods have them beside a number, if it is the only one."""
+    found = [c for c in free if names.words(c.name)[-1:] in _DESCRIPTIONS and c.name not in key]
+    if len(found) != 1 or len(key) != 1 or not names.is_id(key[0]):
+        return None
+    [column] = found
+    short = 0 < column.length < _SHORT and _MOSTLY * table.rows <= column.count
+    return (column.name,) if short and 4 * column.distinct >= column.count else None
+
+
 _NameRule = Callable[[ProfiledTable, Sequence[str], Sequence[ProfiledColumn]], "tuple[str, ...] | None"]
 NAME_RULES: tuple[_NameRule, ...] = (
     _first_and_last_name,
@@ -318,11 +330,16 @@ NAME_RULES: tuple[_NameRule, ...] = (
     _beside_key,
     _ending_in_name,
     _distinct_after_key,
+    _short_description,
 )
 """Where the names of nodes are looked for: functions of a table, its key, and the texts that are free to be names."""
 
 _SPARSE = 20
 """Rows of which at least one has a value in a column of names."""
+_SHORT = 40
+"""Mean number of characters up to which descriptions are names."""
+_MOSTLY = 0.9
+_DESCRIPTIONS = {(word,) for word in ("description", "designation", "beschreibung", "descripción", "descrizione")}
 _LINE = 80
 """Mean number of characters up to which summaries are titles."""
 _SUMMARIES = {("summary",), ("subject",), ("headline",)}
@@ -347,6 +364,8 @@ def _relation(link: TableLink, folder: str) -> str:
         return names.identifier("_".join(target))
     parts = names.subject(link.columns[0])
     own = names.words(link.columns[0])
+    if target and link.columns == link.by and own[-1:] in _ADDRESSES:
+        return names.identifier("_".join(target))  # the address of the same page, which is named after a site
     if target and own == (*target, *names.words(link.by[0])):
         parts = target  # compound_cid, of the key cid of compounds
     elif target and names.words(link.by[0]) != target and names.with_key(link.columns[0], link.by[0]):
@@ -354,13 +373,26 @@ def _relation(link: TableLink, folder: str) -> str:
     return names.identifier("_".join(parts)) if parts else names.identifier(link.columns[0])
 
 
-def _detail(con: duckdb.DuckDBPyConnection, table: ProfiledTable, link: TableLink) -> DetailTable | None:
-    """Return the values of other nodes that a table holds, or None if its rows are nodes of their own."""
+_ADDRESSES = {("url",), ("uri",), ("link",), ("href",)}
+
+
+def _detail(
+    con: duckdb.DuckDBPyConnection, table: ProfiledTable, link: TableLink, target: ProfiledTable
+) -> DetailTable | None:
+    """Return the values of other nodes that a table holds, or None if its rows are nodes of their own.
+
+    Columns that only repeat those of the other nodes are left out.
+    """
     others = [name for name in table.columns if name not in link.columns]
     if link.missing or any(map(names.is_sequence, others)):
         return None
     single = is_unique(con, table, link.columns)
     if not single and len(others) > 1:
+        return None
+    if single:
+        repeated = repeats.copies(con, table, link.columns, target, link.by)
+        others = [name for name in others if name not in repeated]
+    if not others:
         return None
     plain = names.plain(others[0])
     generic = plain in ("value", "text", "item") or (plain == "name" and not single)

@@ -7,12 +7,20 @@ import os
 import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kbkit.ingestion import archives, json_shapes, side_files, source_files
 from kbkit.ingestion.inference import names
+from kbkit.ingestion.inference.keys import reference
+from kbkit.ingestion.inference.looks import ProfiledColumn
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.roles import TablePlan
+from kbkit.ingestion.inference.script import attribute
 from kbkit.readers import workbooks
+from kbkit.stores.sql_names import identifier
+
+if TYPE_CHECKING:
+    import duckdb
 
 _SHARED = 0.7
 """Fraction of different values up to which a column may refer to something."""
@@ -48,29 +56,65 @@ def missing(tables: Sequence[ProfiledTable]) -> Iterator[str]:
         yield f"Read N/A and the like as missing: {', '.join(found[:_SHOWN])}{more}"
 
 
+def dates(tables: Sequence[ProfiledTable]) -> Iterator[str]:
+    """Yield a note on the columns that look like dates and stay texts, with the reasons."""
+    found = [
+        f"{table.name}.{one.name} ({one.problem})" for table in tables for one in table.columns.values() if one.problem
+    ]
+    more = f" and {len(found) - _SHOWN} more columns" if len(found) > _SHOWN else ""
+    if found:
+        yield f"Dates that stay text: {', '.join(found[:_SHOWN])}{more}"
+
+
 def totals(tables: Sequence[ProfiledTable]) -> Iterator[str]:
-    """Yield a note on the rows that are left out because they hold totals of the others, notes or nothing."""
+    """Yield a note on the rows that are left out because they are headers, hold totals of the others, or nothing."""
+    for table in (table for table in tables if table.headers):
+        rows = "a row" if len(table.headers) == 1 else f"{len(table.headers)} rows"
+        yield f"Left out {rows} below the header of {table.name}, with {' and '.join(map(repr, table.headers))}"
     for what in ("totals", "blank"):
         found = [f"{table.name} ({count})" for table in tables if (count := getattr(table, what))]
         if found:
             yield f"Left out {'rows of totals and notes' if what == 'totals' else 'empty rows'}: {', '.join(found)}"
 
 
-def unlinked(tables: Sequence[ProfiledTable], plan: TablePlan) -> Iterator[str]:
+def unlinked(con: duckdb.DuckDBPyConnection, tables: Sequence[ProfiledTable], plan: TablePlan) -> Iterator[str]:
     """Yield a note that nothing links the rows, with the columns whose values could be nodes."""
     if plan.edges or any(nodes.links for nodes in plan.nodes):
         return
+    parts = [(nodes.table, nodes.values, nodes.named) for nodes in plan.nodes]
+    parts += [(one.table, [*one.values.values()], ()) for nodes in plan.nodes for one in nodes.details]
     found = [
-        f"{table.name}.{one.name}"
-        for table in tables
-        for one in table.columns.values()
-        if one.look in ("text", "list")
-        and 1 < one.distinct <= _SHARED * one.count
-        and not names.is_own_name(one.name, "")
+        f"{table.name}.{name}"
+        for table, values, named in parts
+        for name in values
+        if name not in named and _may_be_nodes(con, table, table.columns[name])
     ]
     more = f". Columns whose values could be nodes (--node): {', '.join(found[:_SHOWN])}" if found else ""
     if found or len(tables) > 1:
         yield f"No links found between rows: the KB has no edges{more}"
+
+
+def _may_be_nodes(con: duckdb.DuckDBPyConnection, table: ProfiledTable, column: ProfiledColumn) -> bool:
+    """Return whether the texts of a column, or the elements of its lists, are in several rows each."""
+    if column.look not in ("text", "list") or column.kind == "JSON" or names.is_own_name(column.name, ""):
+        return False
+    values = reference(table, [column.name])
+    query = f"SELECT count(v), count(DISTINCT v) FROM (SELECT {values} AS v FROM {identifier(table.name)})"
+    [(count, distinct)] = con.execute(query).fetchall()
+    return bool(1 < distinct <= _SHARED * count)
+
+
+def renamed(plan: TablePlan) -> Iterator[str]:
+    """Yield a note on the columns whose attributes have another name, because theirs has another meaning."""
+    found = [
+        f"{nodes.table.name}.{name} is {own}"
+        for nodes in plan.nodes
+        for name in nodes.values
+        if (own := attribute(name, nodes.table.type)) != name
+    ]
+    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    if found:
+        yield f"Attributes with another name than their column: {', '.join(found[:_SHOWN])}{more}"
 
 
 def mixed(plan: TablePlan) -> Iterator[str]:

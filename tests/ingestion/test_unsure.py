@@ -1,0 +1,66 @@
+"""Guesses that may be wrong are named, each with the option that changes it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kbkit.errors import Option
+from kbkit.ingestion.inference import dates, infer
+from kbkit.ingestion.inference.unsure import MOST
+from kbkit.ingestion.request import Corrections
+from tests.ingestion.test_exports import Files, written
+
+ROWS = range(1, 9)
+PEOPLE = "id,name,full name\n" + "".join(f"P{n},p{n},Person {'abcdefgh'[n - 1]}\n" for n in ROWS)
+VISITS = "id,person_id,day\n" + "".join(f"V{n},P{n if n < 8 else 99},{n}/{9 - n}/2024\n" for n in ROWS)
+
+
+@pytest.mark.parametrize(
+    ("files", "message", "option", "corrections"),
+    [
+        (
+            {"visits.csv": VISITS},
+            f"visits.day: {dates.UNCLEAR}, and stays text",
+            Option("date_order", "dmy"),
+            Corrections(date_order="dmy"),
+        ),
+        (
+            {"people.csv": PEOPLE, "visits.csv": VISITS},
+            "visits.person_id refers to people, but 1 of 8 values are no rows of people",
+            Option("links", "visits.person_id="),
+            Corrections(links={"visits.person_id": ""}),
+        ),
+        (
+            {"people.csv": PEOPLE},
+            "The names of people are in name, not in full name",
+            Option("name_column", "people=full name"),
+            Corrections(named={"people": "full name"}),
+        ),
+        (
+            {"parts.csv": "id,weight,material\n" + "".join(f"X{n},{n},oak {'abcdefgh'[n - 1]} wood\n" for n in ROWS)},
+            "parts has no column of names; material may be one",
+            Option("name_column", "parts=material"),
+            Corrections(named={"parts": ""}),
+        ),
+        (
+            {"sites.csv": "spot,depth,permit_number\n" + "".join(f"spot {n},{n},C{n}x\n" for n in ROWS)},
+            "The key of sites is spot, but permit_number identifies its rows, too",
+            Option("keys", "sites=permit_number"),
+            Corrections(keys={"sites": ("permit_number",)}),
+        ),
+    ],
+)
+def test_an_unsure_guess_is_named_unless_the_user_decided(
+    files: Files, message: str, option: Option, corrections: Corrections, tmp_path: Path
+) -> None:
+    folder = written(tmp_path, files)
+    found = {guess.message: guess.option for guess in infer([folder], "x").unsure}
+    assert found[message] == option
+    assert message not in {guess.message for guess in infer([folder], "x", corrections).unsure}
+
+
+def test_five_guesses_are_named(tmp_path: Path) -> None:
+    files = {f"{word}.csv": PEOPLE for word in ("cats", "dogs", "birds", "trees", "roads", "towns", "lakes")}
+    assert len(infer([written(tmp_path, files)], "x").unsure) == MOST
