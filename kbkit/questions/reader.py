@@ -16,6 +16,7 @@ import numpy as np
 
 from kbkit.errors import KbError
 from kbkit.questions.candidates import frames
+from kbkit.questions.chain_doubts import ChainDoubts
 from kbkit.questions.chain_reading import ChainReading
 from kbkit.questions.clause_reading import ClauseReader, ClauseReading, keeps_most
 from kbkit.questions.edge_reading import EdgeReading, edge_reading, means_more
@@ -124,12 +125,9 @@ class Read:
         """The clauses of the question that the best chain does not express."""
         if self.chain is None:
             return []
-        ignored = self.by_clauses.ignored_by(self.chain.tree) + ["a condition that all meet"] * self.chain.keeps_all
-        ignored += self.chain.other_types + self.chain.other_labels + self.chain.vague + self.chain.modifiers
+        doubts = ChainDoubts(self.chain)
+        ignored = self.by_clauses.ignored_by(self.chain.tree) + doubts.not_read
         ignored += ["a superlative that most meet"] * keeps_most(self.by_clauses.elements, self.chain.tree)
-        is_other = self.chain.is_off_topic or self.chain.starts_unnamed or self.chain.ends_with_rows
-        is_other |= self.chain.is_other_kind or self.chain.counts_others
-        ignored += ["what is asked for"] * is_other
         is_guess = self.chain.unexpressed > CHOSEN and self._certainty < SURE  # appears in: as an actor, or a writer?
         ignored += [f"'{verb}'" for verb in self.chain.unexplained] * is_guess
         is_unfit = self.by_clauses.reason == NO_ATTRIBUTE and self.chain.has_attribute_superlative
@@ -138,8 +136,8 @@ class Read:
         is_same = bool(re.search(r"\bsame\b.+\bas\b|\bshares?\b.+\bwith\b", self.question.text.casefold()))
         ignored += ["what is shared"] * (is_same and not self.chain.is_shared)
         ignored += ["'how much'"] * (self.by_clauses.clauses.is_how_much and not self.chain.has_attribute)
-        ignored += ["'who'"] * (self.by_clauses.clauses.is_who and self.chain.ends_with_things)
-        ignored += ["'when'"] * (self.by_clauses.clauses.asks_for == "when" and self.chain.is_undated)
+        ignored += ["'who'"] * (self.by_clauses.clauses.is_who and doubts.ends_with_things)
+        ignored += ["'when'"] * (self.by_clauses.clauses.asks_for == "when" and doubts.is_undated)
         ignored += ["an attribute"] * (self.by_clauses.clauses.asks_attribute and not self.chain.ends_with_attribute)
         used = {at for topic in self.chain.topics for at in topic.words}
         named = {self.question.tokens[at].word for at in used}
