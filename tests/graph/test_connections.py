@@ -161,6 +161,7 @@ def test_random_neighbourhoods(
             adjacency=arrays,
             schema=schema,
             directory=ten.stores.directory,
+            has=ten.stores.has,
         )
         found = neighbourhood(stores, center, hops, limit, relations, types)
         again = neighbourhood(stores, center, hops, limit, relations, types)
