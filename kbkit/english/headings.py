@@ -61,7 +61,7 @@ def relation_verb(schema: Schema, name: str, subject: str, other: str, *, of_hea
 def _verb(relation: Relation, subject: str, other: str, of_head: bool) -> str:
     link = Link(relation, subject, other, of_head=of_head)
     verb = link.verb
-    if link.is_record:  # the name of the relation says more than *is recorded for*
+    if link.is_record:  # the name of the relation says more than *is listed for*
         named = verb_phrase(link.label)
         verb = named if of_head or named is None else named.inverse()
     return verb.singular if verb is not None and "{}" not in verb.singular else ""

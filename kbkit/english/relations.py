@@ -25,7 +25,7 @@ _SHORT = "~"
 """Marks wordings that follow a noun without a verb: ``~of Chad``."""
 _BEFORE = {"genre": "{}", "language": "{}-language"}
 """What names of a type say before the noun that has them."""
-RECORDED = {True: "is recorded with", False: "is recorded for"}
+RECORDED = {True: "is listed with", False: "is listed for"}
 """Neutral phrases of a head and of a tail; a recipe can give them to a relation whose name says no more."""
 _PASSIVE = re.compile(r"(?:is|was) \w+ by")
 
@@ -65,7 +65,7 @@ class Link:
     def is_record(self) -> bool:
         """Whether the label says no more than the types, as foreign keys and link tables do, so the phrase is neutral.
 
-        *Room* of a reservation: booked, cleaned or left. Nothing says which, so the room is *recorded for* it.
+        *Room* of a reservation: booked, cleaned or left. Nothing says which, so the room is *listed for* it.
         """
         head, tail = (self.subject, self.other) if self.of_head else (self.other, self.subject)
         label = spoken(self.relation.label or self.relation.name).casefold()
@@ -111,7 +111,7 @@ class Link:
         """
         verb = self.verb
         if self.is_record and not is_named:
-            return None  # recorded with a room that is recorded for a guest
+            return None  # listed with a room that is listed for a guest
         if verb is not None and verb.singular.startswith("{} "):
             own = VerbPhrase(verb.singular.removeprefix("{} "))
             text = f"{thing} {own.negated(is_plural=False) if is_negated else own.singular}"

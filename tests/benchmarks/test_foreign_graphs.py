@@ -70,9 +70,9 @@ def test_a_reservation_has_no_adults(inn: Path, tmp_path: Path) -> None:
     assert rooms
     known = {name: str(count) for name, count, _ in GUESTS}
     assert [answers for _, _, answers in adults] == [[known[name]] for name, _, _ in adults]
-    said = [text for name, text, _ in adults if f"recorded for the reservation of {name.title()}" in text]
+    said = [text for name, text, _ in adults if f"listed for the reservation of {name.title()}" in text]
     assert len(said) == len(adults)
-    assert not [text for _, text in rooms if "recorded for the reservation of" not in text]
+    assert not [text for _, text in rooms if "listed for the reservation of" not in text]
 
 
 def test_rows_without_names_are_refused(tmp_path: Path) -> None:

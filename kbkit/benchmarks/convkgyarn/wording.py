@@ -177,7 +177,7 @@ def _of_noun(predicate: Predicate, entry: Mapping[str, Any] | None, *, person: b
         if own_kind and own_kind[1] == type_noun(predicate.type).casefold():
             cores += [Core.parse(f"what {own_kind[2]} of {own_kind[1]}; is")]
         elif predicate.kind == "number" and is_plural(noun) and may_be_person(singular(noun)):
-            cores += [Core.parse(f"how many {noun} are recorded for {{S}}")]  # a booking has no adults
+            cores += [Core.parse(f"how many {noun} are listed for {{S}}")]  # a booking has no adults
         elif predicate.kind == "number" and is_plural(noun):
             cores += [Core.parse(f"how many {noun}; does; have")]
         else:
@@ -253,8 +253,8 @@ def _recorded(predicate: Predicate, *, forward: bool) -> PredicateWording:
     is_several = predicate.most > 1
     asked = f"[{noun} is+{plural(noun)} are]" if is_several else f"{noun} is"
     shown = f"[{noun}+{plural(noun)}]" if is_several else noun
-    cores = [Core(f"{wh} {asked} recorded {word} {{S}}") for wh in ("which", "what")]
-    return PredicateWording(tuple(cores), (f"{shown} recorded {word} {{S}}",), _theme(predicate))
+    cores = [Core(f"{wh} {asked} listed {word} {{S}}") for wh in ("which", "what")]
+    return PredicateWording(tuple(cores), (f"{shown} listed {word} {{S}}",), _theme(predicate))
 
 
 def _linked(predicate: Predicate) -> PredicateWording:

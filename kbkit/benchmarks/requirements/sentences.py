@@ -16,15 +16,14 @@ from kbkit.english.frames import frame_file
 from kbkit.english.noun_phrases import Clause, NounPhrase
 from kbkit.english.stems import words_of
 
-_VERBS = (("mentions", "mention"), ("refers to", "refer to"), ("talks about", "talk about"),
-          ("speaks of", "speak of"), ("touches on", "touch on"), ("names", "name"))  # fmt: skip
+_VERBS = (("mentions", "mention"), ("mentions", "mention"), ("refers to", "refer to"))
 _STORY_VERBS = (("involves", "involve"), ("features", "feature"), ("includes", "include"),
                 ("deals with", "deal with"))  # fmt: skip
 _WORK_VERBS = (("involves", "involve"), ("deals with", "deal with"), ("is about", "are about"))
 """Verbs of texts that are stories, and of the works that tell them."""
 _OF_LISTS = ("{x} among {n}", "the {n1} {x}", "the {n1} {x}")
-_OF_TEXTS = ("{t} {doing} {x}", "{x} mentioned in {n}", "{x} in {n}", "a mention of {x} in {n}")
-_OF_STORIES = ("{t} that {v} {x}", "{t} {doing} {x}", "{t} with {x}", "{x} in {n}", "{x} in the story")
+_OF_TEXTS = ("{t} that {v} {x}", "{t} {doing} {x}")
+_OF_STORIES = ("{t} that {v} {x}", "{t} {doing} {x}", "{t} with {x}")
 """Objects of *have* for nodes whose texts contain the terms ``x``: ``t`` is *a plot*, ``n`` *their plots*."""
 _TAGGED = "tagged {x}"
 _LISTED = ("with the {n1} {x}", _TAGGED, _TAGGED)

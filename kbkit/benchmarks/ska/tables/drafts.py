@@ -18,6 +18,7 @@ from kbkit.benchmarks.ska.tables.wording import RowCondition
 from kbkit.english.askable import is_technical
 from kbkit.english.attributes import is_popularity
 from kbkit.english.names import listed_names
+from kbkit.english.types import WORKS
 
 _T = TypeVar("_T")
 _MAX_KEY = 60
@@ -315,7 +316,7 @@ class Drafter:
 
     def highest(self, count: int, rng: np.random.Generator) -> TableDraft | None:
         """Ask for the largest or the smallest number of named rows."""
-        columns = [c for c in self.numeric if wording.can_ask(c) and not c.is_count]
+        columns = [c for c in self.numeric if wording.can_ask(c) and not c.is_count and c.extremes[0] != "latest"]
         columns = [c for c in columns if count > 2 or (c.unit and wording.adjectives(c))]
         numbered = self._numbered(count, rng, columns)
         is_high = bool(rng.random() < 0.65)
@@ -335,7 +336,9 @@ class Drafter:
         return TableDraft("highest", text, sql, self.named(rows), tuple(sorted(rows)), self.topics(rows))
 
     def sum(self, count: int, rng: np.random.Generator) -> TableDraft | None:
-        """Ask for the sum of two to five named rows."""
+        """Ask for the sum of two to five named rows; nobody adds up films."""
+        if self.noun in WORKS:
+            return None
         numbered = self._numbered(count, rng, [c for c in self.measured if c.adds_up]) if count <= 5 else None
         if numbered is None:
             return None
