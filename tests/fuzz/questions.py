@@ -120,13 +120,13 @@ def case(bench: Bench, seed: int) -> Iterator[Broken]:
     rng = random.Random(seed)
     kb = opened(bench.world if rng.random() < 0.8 else bench.tiny)
     asked = [question(rng) for _ in range(QUESTIONS)]
-    for question in asked:
+    for asking in asked:
         peak, begun = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.monotonic()
         try:
             with watched(_SECONDS):
-                found = kb.ask(question)
+                found = kb.ask(asking)
                 printed = repr(found)
-                again = kb.ask(question)
+                again = kb.ask(asking)
             problems = list(_problems(kb, found, again, printed))
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt):
@@ -137,8 +137,8 @@ def case(bench: Bench, seed: int) -> Iterator[Broken]:
                 problems = [f"the error is {shown(str(error), 300)}"]
         if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak > _MEMORY:
             problems.append("more than 1 GB more memory")
-        yield from (Broken(f"kb.ask({shown(question, 400)})", problem) for problem in problems if problem)
-    few = [question for question in rng.sample(asked, 6) if len(question) < 5_000]
+        yield from (Broken(f"kb.ask({shown(asking, 400)})", problem) for problem in problems if problem)
+    few = [asking for asking in rng.sample(asked, 6) if len(asking) < 5_000]
     try:
         with watched():
             repr(kb.ask_many(few))

@@ -206,8 +206,8 @@ def drop_header_rows(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> No
     )
     own = ", ".join(f"any_value({one}) FILTER (n = {count})" for count in _HEADERS for one in ("v", "is_datum"))
     rows = con.execute(f"""
-        WITH cells AS (SELECT n, unnest(range({len(raw)})) AS c, unnest([{values}]) AS v
-                       FROM (SELECT *, row_number() OVER () AS n FROM {source} LIMIT {_SHAPED}))
+        WITH cells AS (SELECT n, unnest(range({len(raw)})) AS c, unnest(own) AS v
+                       FROM (SELECT [{values}] AS own, row_number() OVER () AS n FROM {source} LIMIT {_SHAPED}))
         SELECT c, {after}, {own}
         FROM (SELECT *, regexp_full_match(v, {literal(_DATUM)}) AS is_datum FROM cells WHERE v IS NOT NULL)
         GROUP BY c ORDER BY c""").fetchall()

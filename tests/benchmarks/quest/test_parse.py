@@ -80,6 +80,8 @@ KINDS = {
     "films in which Jane Doe acted": "person#jane -> film",
     "films in which Bo Li acted": "person#bo -> film",
     "films that last long": "film{long = true}",
+    "films that star Jane Doe": "star#jane -> film",
+    "films that star Bo Li": "star#bo -> film",
     "films whose color is Gold": "film{color = 'Gold'}",
     "Dutch crime films": "film#1 | film#2",
     "old Peruvian films": "film#3 | film#4",
