@@ -69,7 +69,8 @@ class ProfiledTable:
     of names that the user gave. ``names_of_others`` are columns with the names of rows that another column refers to.
     ``beyond`` are a table and a column of it: only the rows whose key is not there are nodes. ``of`` is the table that
     ``folded`` reads, if it is another one. ``same_named`` are the columns whose header repeats a name, by this name.
-    ``date_order`` is what the user said about 3/4/2024; see :func:`dates.find`.
+    ``date_order`` is what the user said about 3/4/2024; see :func:`dates.find`. ``numbers`` is the column with the
+    numbers of the rows, which is left out.
     """
 
     name: str
@@ -91,6 +92,7 @@ class ProfiledTable:
     of: str = ""
     same_named: Mapping[str, Sequence[str]] = field(default_factory=dict)
     date_order: str = ""
+    numbers: str = ""
 
 
 def check_names(tables: Sequence[ProfiledTable], table: str, columns: Sequence[str]) -> None:
@@ -107,7 +109,7 @@ def check_names(tables: Sequence[ProfiledTable], table: str, columns: Sequence[s
 def profile(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
     """Fill the columns of a table, which is a table of ``con`` with the same name."""
     source = identifier(table.name)
-    fields = _fields(con, source)
+    fields = [one for one in _fields(con, source) if one.name != table.numbers]
     [(table.rows,)] = con.execute(f"SELECT count(*) FROM {source}").fetchall()
     sampled = source
     if table.rows > 2 * _SAMPLE:

@@ -66,8 +66,14 @@ def dates(tables: Sequence[ProfiledTable]) -> Iterator[str]:
         yield f"Dates that stay text: {', '.join(found[:_SHOWN])}{more}"
 
 
-def totals(tables: Sequence[ProfiledTable]) -> Iterator[str]:
-    """Yield a note on the rows that are left out because they are headers, hold totals of the others, or nothing."""
+def left_out(tables: Sequence[ProfiledTable]) -> Iterator[str]:
+    """Yield a note on the rows that are left out because they are headers, hold totals of the others, or nothing; and
+    on the columns that only number the rows.
+    """
+    numbers = [f"{table.name}.{table.numbers}" for table in tables if table.numbers]
+    more = f" and {len(numbers) - _SHOWN} more" if len(numbers) > _SHOWN else ""
+    if numbers:
+        yield f"Left out numbers of rows: {', '.join(numbers[:_SHOWN])}{more}"
     for table in (table for table in tables if table.headers):
         rows = "a row" if len(table.headers) == 1 else f"{len(table.headers)} rows"
         yield f"Left out {rows} below the header of {table.name}, with {' and '.join(map(repr, table.headers))}"
