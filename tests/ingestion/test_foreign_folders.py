@@ -92,6 +92,13 @@ NUMBERED: Files = {
     "calls.csv": "X,imo,origin,dest,tons\n"
     + "".join(f"{n},IMO{n}99999,P{n % 6}X,P{n % 8}X,{n}.5\n" for n in range(1, 61)),
 }
+FLAGGED: Files = {
+    "yield.tsv": "crop,freq\\year\tin2014 \tin2015 \n"
+    + "".join(
+        f"{crop},A\t{10 + n}.{n} \t{f'{n + 1}5 p' if n < 3 else ': c' if n == 4 else f'{n}7 '}\n"
+        for n, crop in enumerate(("oats", "rye", "maize", "hops", "beet", "kale", "leek", "peas"))
+    ),
+}
 FOLDED: Files = {
     "FeedItems.csv": "id,title\n" + "".join(f"{n},Item {n}\n" for n in range(11, 21)),
     "Chapters.csv": "id,title,feeditem\n" + "".join(f"{n},Part {n},{11 + n % 10}\n" for n in range(1, 31)),
@@ -137,6 +144,11 @@ FOLDED: Files = {
             FOLDED, {"feed_item": 10, "chapter": 30}, {"chapter feeditem feed_item 30"}, {}, id="folded",
         ),
         pytest.param(
+            FLAGGED, {"yield": 8}, set(),
+            {"yield#oats": {"freq": "A", "in2014": 10.0, "in2015": 15}, "yield#beet": {"freq": "A", "in2014": 14.4},
+             "yield#peas": {"freq": "A", "in2014": 17.7, "in2015": 77}}, id="flagged",
+        ),
+        pytest.param(
             HEADERS, {"poll": 6, "water": 6}, set(),
             {"poll#R_1x": {"Age": 31, "Zip": "02131", "Sent": "2024-03-01 10:00:00"}}, id="headers",
         ),
@@ -170,3 +182,12 @@ def test_numbers_of_rows_are_told_and_kept_if_something_refers_to_them(tmp_path:
     edges = "source,target,weight\n" + "".join(f"{n},{(n + 1) % 5},1.{n}\n" for n in range(5))
     found = infer([written(tmp_path / "b", {"points.csv": nodes, "ties.csv": edges})], "x")
     assert "index" in found.tables[0].columns
+
+
+def test_letters_behind_numbers_are_told(tmp_path: Path) -> None:
+    assert (
+        "Left out letters behind numbers, as in 12 p: yield.in2015 (3)"
+        in infer([written(tmp_path, FLAGGED)], "x").notes
+    )
+    units = "id,size\n" + "".join(f"{n},{n} cm\n" for n in range(9))
+    assert infer([written(tmp_path / "b", {"nails.csv": units})], "x").tables[0].columns["size"].look == "text"

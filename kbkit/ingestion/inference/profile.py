@@ -331,8 +331,27 @@ def _expanded(con: duckdb.DuckDBPyConnection, source: str, one: TableField) -> I
                 yield from _expanded(con, source, field)
     elif kind.startswith(("MAP(", "STRUCT(", "JSON", "UNION(")) or kind.endswith("][]"):
         yield _json(one)
+    elif kind == "VARCHAR" and "," in name:
+        yield from _joined(con, source, one) or [one]
     else:
         yield one
+
+
+def _joined(con: duckdb.DuckDBPyConnection, source: str, one: TableField) -> list[TableField]:
+    """Return the columns of one whose header is several names with commas between them, as its values are: ``freq,geo``
+    has ``A,BE``. A name after a backslash is that of the other columns, as offices for statistics write it.
+    """
+    parts = [part.partition("\\")[0].strip() for part in one.name.split(",")]
+    if not all(map(_JOINED_NAME.fullmatch, parts)):
+        return []
+    split = f"string_split({one.value}, ',')"
+    query = f"SELECT count(*) > 1 AND bool_and(len({split}) = {len(parts)}) FROM {source} WHERE {one.value} IS NOT NULL"
+    if con.execute(query).fetchall() != [(True,)]:
+        return []
+    return [TableField(part, one.kind, f"nullif(trim({split}[{i}]), '')") for i, part in enumerate(parts, 1)]
+
+
+_JOINED_NAME = re.compile(r"[^\W\d]\w*")
 
 
 def _json(one: TableField) -> TableField:
