@@ -121,7 +121,7 @@ def _name_sql_tables(context: typer.Context, out: Path) -> None:
         types, relations = kb.schema.node_types, kb.schema.relations
     found = [f"the type {one.name} is {one.table}" for one in types if one.table != one.name]
     found += [f"the relation {one.name} is {one.table}" for one in relations if one.table != one.name]
-    more = f", and {len(found) - _SQL_NAMES} more (kbkit schema)" if len(found) > _SQL_NAMES else ""
+    more = f", and {len(found) - _SQL_NAMES} more (kbkit sql {out} 'SHOW TABLES')" if len(found) > _SQL_NAMES else ""
     if found:
         note(context, [f"In SQL, {', '.join(found[:_SQL_NAMES])}{more}"])
 
@@ -166,7 +166,7 @@ def show_inferred(context: typer.Context, inferred: Inferred, folder: Path | Non
 
     write(inferred.summary())
     unsure = (f"Unsure: {guess.message} ({SPELLER.option(guess.option)})" for guess in inferred.unsure)
-    wrote = f"Wrote the recipe {folder}: edit it, or correct a guess with --key, --link, --text, --type"
+    wrote = f"Wrote the recipe {folder}: correct it, or set --key, --link, --name-column, --text, --type"
     note(context, [*inferred.notes, *unsure, wrote])
 
 

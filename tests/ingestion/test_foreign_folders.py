@@ -28,7 +28,7 @@ BY_TEXT: Files = {
 }
 
 HEADERS: Files = {
-    "poll.csv": "Sent,Id,Age,Zip\nSent at,Answer Id,\"How old\nare you?\",Where?\n"
+    "poll.csv": 'Sent,Id,Age,Zip\nSent at,Answer Id,"How old\nare you?",Where?\n'
     '"{""part"":""a""}","{""part"":""b""}","{""part"":""c""}","{""part"":""d""}"\n'
     + "".join(f"2024-03-0{n} 10:00:00,R_{n}x,3{n},0213{n}\n" for n in range(1, 7)),
     "water.csv": "time,station,level,flow\nUTC,,m,m3/s\n"
@@ -71,7 +71,7 @@ COURSE: Files = {
     "marks_AB101_20240304-1412.csv": "First name,Last name,ID number,Email address,Essay\n"
     + "".join(f"Ann,{name},00{n},{name.lower()}@x.example,8{n}.5\n" for n, name in enumerate(("Lee", "Chen", "Dow"))),
     "courseid_2417_people.csv": "First name,Last name,Email address,Groups\n"
-    + "".join(f"Ann,{name},{name.lower()}@x.example,\"a, b\"\n" for name in ("Lee", "Chen", "Dow")),
+    + "".join(f'Ann,{name},{name.lower()}@x.example,"a, b"\n' for name in ("Lee", "Chen", "Dow")),
 }
 GOODS: Files = {
     "goods.csv": "Item No.,Description,Note\n"
@@ -84,6 +84,24 @@ BLOCKS: Files = {
     "best.csv": "List export v7\nMade,Name,Note\n2023-05-01,Best,mine\n\nRank,Place,Why\n"
     + "".join(f"{n},P{n},quiet\n" for n in range(1, 5)),
     "deals.csv": "no,type,supplier\n" + "".join(f"D{n},rent,{'ab'[n % 2]}\n" for n in range(1, 5)),
+}
+
+NUMBERED: Files = {
+    "ships.csv": '"","imo","name"\n' + "".join(f'"{n}","IMO{n}99999","Ship {n}"\n' for n in range(1, 31)),
+    "ports.csv": ",port,name\n" + "".join(f"{n},P{n}X,Port {n}\n" for n in range(6)),
+    "calls.csv": "X,imo,origin,dest,tons\n"
+    + "".join(f"{n},IMO{n}99999,P{n % 6}X,P{n % 8}X,{n}.5\n" for n in range(1, 61)),
+}
+FLAGGED: Files = {
+    "yield.tsv": "crop,freq\\year\tin2014 \tin2015 \n"
+    + "".join(
+        f"{crop},A\t{10 + n}.{n} \t{f'{n + 1}5 p' if n < 3 else ': c' if n == 4 else f'{n}7 '}\n"
+        for n, crop in enumerate(("oats", "rye", "maize", "hops", "beet", "kale", "leek", "peas"))
+    ),
+}
+FOLDED: Files = {
+    "FeedItems.csv": "id,title\n" + "".join(f"{n},Item {n}\n" for n in range(11, 21)),
+    "Chapters.csv": "id,title,feeditem\n" + "".join(f"{n},Part {n},{11 + n % 10}\n" for n in range(1, 31)),
 }
 
 
@@ -118,6 +136,19 @@ BLOCKS: Files = {
              " rows of this table and tells nothing"}}, id="goods",
         ),
         pytest.param(
+            NUMBERED, {"ship": 60, "port": 8, "call": 60},
+            {"call imo ship 60", "call origin port 60", "call dest port 60"},
+            {"ship#IMO199999": {"name": "Ship 1"}, "port#P0X": {"name": "Port 0"}}, id="numbered",
+        ),
+        pytest.param(
+            FOLDED, {"feed_item": 10, "chapter": 30}, {"chapter feeditem feed_item 30"}, {}, id="folded",
+        ),
+        pytest.param(
+            FLAGGED, {"yield": 8}, set(),
+            {"yield#oats": {"freq": "A", "in2014": 10.0, "in2015": 15}, "yield#beet": {"freq": "A", "in2014": 14.4},
+             "yield#peas": {"freq": "A", "in2014": 17.7, "in2015": 77}}, id="flagged",
+        ),
+        pytest.param(
             HEADERS, {"poll": 6, "water": 6}, set(),
             {"poll#R_1x": {"Age": 31, "Zip": "02131", "Sent": "2024-03-01 10:00:00"}}, id="headers",
         ),
@@ -142,3 +173,21 @@ def test_an_attribute_with_another_name_is_told(tmp_path: Path) -> None:
 def test_headers_below_the_header_are_told(tmp_path: Path) -> None:
     notes = infer([written(tmp_path, {"water.csv": HEADERS["water.csv"]})], "x").notes
     assert notes[0] == "Left out a row below the header of water, with 'm'"
+
+
+def test_numbers_of_rows_are_told_and_kept_if_something_refers_to_them(tmp_path: Path) -> None:
+    notes = infer([written(tmp_path / "a", NUMBERED)], "x").notes
+    assert "Left out numbers of rows: calls.X, ports.column0, ships.column0" in notes
+    nodes = "index,label\n" + "".join(f"{n},Node {n}\n" for n in range(5))
+    edges = "source,target,weight\n" + "".join(f"{n},{(n + 1) % 5},1.{n}\n" for n in range(5))
+    found = infer([written(tmp_path / "b", {"points.csv": nodes, "ties.csv": edges})], "x")
+    assert "index" in found.tables[0].columns
+
+
+def test_letters_behind_numbers_are_told(tmp_path: Path) -> None:
+    assert (
+        "Left out letters behind numbers, as in 12 p: yield.in2015 (3)"
+        in infer([written(tmp_path, FLAGGED)], "x").notes
+    )
+    units = "id,size\n" + "".join(f"{n},{n} cm\n" for n in range(9))
+    assert infer([written(tmp_path / "b", {"nails.csv": units})], "x").tables[0].columns["size"].look == "text"

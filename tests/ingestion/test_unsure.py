@@ -27,12 +27,6 @@ VISITS = "id,person_id,day\n" + "".join(f"V{n},P{n if n < 8 else 99},{n}/{9 - n}
             Corrections(date_order="dmy"),
         ),
         (
-            {"people.csv": PEOPLE, "visits.csv": VISITS},
-            "visits.person_id refers to people, but 1 of 8 values are no rows of people",
-            Option("links", "visits.person_id="),
-            Corrections(links={"visits.person_id": ""}),
-        ),
-        (
             {"people.csv": PEOPLE},
             "The names of people are in name, not in full name",
             Option("name_column", "people=full name"),
@@ -64,3 +58,11 @@ def test_an_unsure_guess_is_named_unless_the_user_decided(
 def test_five_guesses_are_named(tmp_path: Path) -> None:
     files = {f"{word}.csv": PEOPLE for word in ("cats", "dogs", "birds", "trees", "roads", "towns", "lakes")}
     assert len(infer([written(tmp_path, files)], "x").unsure) == MOST
+
+
+def test_values_without_a_row_are_told_and_no_columns_of_figures_are_names(tmp_path: Path) -> None:
+    figures = "code,2015,notes_1\n" + "".join(f"{n}.5,a{n} b,x\n" for n in ROWS)
+    found = infer([written(tmp_path, {"people.csv": PEOPLE, "visits.csv": VISITS, "rates.csv": figures})], "x")
+    told = "Made nodes without attributes for what no row describes: visits.person_id (1 of 8 values are not in people)"
+    assert told in found.notes
+    assert not any("2015" in guess.message or "person_id" in guess.message for guess in found.unsure)

@@ -10,6 +10,7 @@ import contextlib
 import copy
 import glob
 import hashlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -101,9 +102,9 @@ class Examination:
         used = copy.deepcopy(self.tables)  # corrections change them
         plan = _plan(self.con, used, corrections or Corrections())
         toml = script.recipe(plan, used, name, _title(plan), source_file=source_file)
-        of_tables = (source_notes.missing(used), source_notes.dates(used), source_notes.totals(used))
+        of_tables = (source_notes.missing(used), source_notes.dates(used), source_notes.left_out(used))
         of_plan = (source_notes.unlinked(self.con, used, plan), source_notes.mixed(plan), source_notes.renamed(plan))
-        notes = [*self.notes, *chain.from_iterable((*of_tables, *of_plan))]
+        notes = [*self.notes, *chain.from_iterable((*of_tables, *of_plan)), *source_notes.strangers(plan)]
         guesses = unsure(self.con, used, plan, corrections or Corrections())
         return Inferred(toml, script.load(plan, source_file=source_file), used, plan, notes, guesses)
 
@@ -184,7 +185,8 @@ def _examine(tables: Mapping[ProfiledTable, Sequence[Path]], folder: Path) -> It
                 profile.drop_header_rows(con, table)
                 if not table.columns:
                     profile.profile(con, table)
-                _drop_index(con, table)
+            for table in tables:
+                _drop_row_numbers(con, table, [other for other in tables if other is not table])
                 profile.drop_totals(con, table)
                 profile.drop_duplicates(con, table)
                 profile.fold(con, table)
@@ -331,15 +333,29 @@ def _views(paths: Sequence[Path]) -> list[Path]:
     return [path for path in exported if path.with_stem(f"{path.stem}_all") in paths]
 
 
-def _drop_index(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
-    """Leave out a first column without a name that numbers the rows, as pandas writes it."""
-    first = table.columns.get("column0")
-    if first is None or first.look != "integer" or first.distinct < 0.8 * table.rows:
+_ROW_NUMBERS = re.compile(r"column0|Unnamed: 0(\.\d+)?|X|row[_ .]?names?|index|__index_level_0__", re.IGNORECASE)
+"""Names of columns without a header, as programs for statistics write the numbers of rows and read them again."""
+
+
+def _drop_row_numbers(con: duckdb.DuckDBPyConnection, table: ProfiledTable, others: Sequence[ProfiledTable]) -> None:
+    """Leave out a first column that numbers the rows from 0 or 1 and has no name, or one that says so, unless other
+    tables have columns that may refer to it.
+    """
+    first = next(iter(table.columns.values()), None)
+    unnamed = first is not None and first.name == "column0"
+    if first is None or not _ROW_NUMBERS.fullmatch(first.name) or table.declared_key or len(table.columns) == 1:
+        return
+    integers = {c.name for other in others for c in other.columns.values() if c.look == "integer"}
+    referred = any(names.plain(one) in (*names.HEADS, *names.TAILS) for one in integers)
+    referred = referred or any(names.words(one)[-1:] == ("index",) for one in integers if one != first.name)
+    if first.look != "integer" or first.distinct < 0.8 * table.rows or (not unnamed and referred):
         return
     number = f"TRY_CAST({first.value} AS BIGINT)"
-    numbered = f"SELECT {number} = row_number() OVER () - 1 AS same FROM {quote(table.name)}"
-    if con.execute(f"SELECT bool_and(same) FROM ({numbered})").fetchall() == [(True,)]:
-        del table.columns["column0"]
+    numbered = f"SELECT {number} - row_number() OVER () AS less FROM {quote(table.name)}"
+    query = f"SELECT min(less), max(less), count(*) = count(less) FROM ({numbered})"
+    if con.execute(query).fetchall() in ([(-1, -1, True)], [(0, 0, True)]):
+        table.numbers = first.name
+        del table.columns[first.name]
 
 
 def _plan(con: duckdb.DuckDBPyConnection, tables: Sequence[ProfiledTable], told: Corrections) -> TablePlan:

@@ -405,14 +405,15 @@ class _Finder:
             return None  # small numbers are in every sequence of ids
         columns, bys = [column.name], [by]
         some = self._shared.missing(table, columns, other, bys, PREVIEW)
-        least = _SOME if other.columns[by].look == "address" and evidence else 0.5
+        same = evidence > _PAIR and column.name == by and self._is_telling(other, by)  # codes of aircraft
+        least = _SOME if same or (other.columns[by].look == "address" and evidence) else 0.5
         if not some[1] or some[0] > (1 - least) * some[1]:
             return None
         missing, distinct = self._shared.missing(table, columns, other, bys)
         share = 1 - missing / distinct
-        least = _SOME if other.columns[by].look == "address" else _MOST
+        least = _SOME if same or other.columns[by].look == "address" else _MOST
         most = evidence in (names.LAST_WORD, name_evidence.PERSON) or self._is_telling(other, by)
-        most = most and share >= least and distinct >= _TELLING
+        most = most and share >= least and distinct - (missing if same else 0) >= _TELLING
         if missing and (share < _FITTING or evidence < 2) and not most:
             return None
         length = other.columns[by].length if column.look == "list" else column.length
@@ -467,7 +468,8 @@ class _Finder:
                     continue
                 missing, distinct = self._shared.missing(table, [column.name], other, link.by)
                 own = names.words(column.name)[:1] == names.words(table.type)[-1:]  # a team's other codes
-                if column.length < _WORD and missing > (0 if own else distinct / 4):
+                other_end = any(names.is_other_end(column.name, one) for one in link.columns)
+                if column.length < _WORD and missing > (0 if own else distinct / 4) and not other_end:
                     continue  # the codes of continents, some of which are codes of countries
                 if distinct - missing >= 3 and missing <= distinct / 2:
                     result.append(TableLink((column.name,), link.target, link.by, False, missing, distinct))

@@ -22,6 +22,8 @@ NUMBER = r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?"
 GROUPED = r"[-+]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?|" + NUMBER
 _COMMA = r"[-+]?[0-9]{1,3}(\.[0-9]{3})+(,[0-9]+)?|[-+]?[0-9]+(,[0-9]+)?"
 _MONEY = r"[-+]?[$€£¥] ?[0-9]{1,3}(,?[0-9]{3})*(\.[0-9]+)?"
+_FLAGGED = rf"\s*({NUMBER})(\s+[A-Za-z]{{1,2}})?\s*"
+"""A number with letters behind it that say how sure it is, as offices for statistics write them; ``:`` is missing."""
 _NUMBERED = frozenset(("version", "release", "build", "section", "chapter", "paragraph"))
 _ADDRESS = r" \(https?://[^ )]+\)"
 """The address of a page after its name, as Notion writes links."""
@@ -74,6 +76,10 @@ _CHECKS = {
     "kept zeros": r"regexp_full_match({v}, '[0-9]+\.[0-9]*[1-9]0+|[0-9]+\.0{2,}')",
     "beyond doubles": r"regexp_full_match({v}, '[0-9]{9,}\.[0-9]+') AND length({v}) > 16"
     " AND TRY_CAST({v} AS DOUBLE)::VARCHAR <> {v}",
+    "flagged": f"regexp_full_match({{v}}, '{_FLAGGED}')",
+    "flags": f"regexp_full_match({{v}}, '{_FLAGGED}') AND regexp_matches({{v}}, '[A-Za-z]\\s*$')",
+    "colons": r"regexp_full_match({v}, '\s*:(\s+[A-Za-z]{1,2})?\s*')",
+    "fractions": r"regexp_matches({v}, '[.eE]')",
     "missing": f"{{v}} IN ({', '.join(map(literal, _MISSING))})",
     "absent": f"{{v}} IN ({', '.join(map(literal, _ABSENT))})",
     "dashes": f"{{v}} IN ({', '.join(map(literal, _DASHES))})",
@@ -104,7 +110,8 @@ class ProfiledColumn:
     texts are like ``FRA``. ``length`` is the mean number of characters of texts, ``missing`` the number of texts such
     as ``N/A`` (in a sample of large tables). ``raw`` is the SQL expression of the value as it is in the file, ``signs``
     those of ``;|,`` that texts have. ``is_code``: the texts look like numbers, but would lose digits as such.
-    ``problem`` is the reason why a column that looks like one of dates stays text.
+    ``problem`` is the reason why a column that looks like one of dates stays text. ``flags`` is the number of numbers
+    with letters behind them, which are left out.
     """
 
     name: str
@@ -122,6 +129,7 @@ class ProfiledColumn:
     signs: str = ""
     is_code: bool = False
     problem: str = ""
+    flags: int = 0
 
     @property
     def elements(self) -> str:
@@ -253,7 +261,7 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
     is_measure = bool(reading.forms) or all_are("numbers", "grouped", "money", "decimal_commas", "dates", "zoned")
     value, missing = _cleaned(one.value, look, is_measure=is_measure, na=na)
     signs = "".join(sign for sign in ";|," if look[f"sign {sign}"])
-    known = {"length": look["length"], "missing": missing, "raw": one.value, "signs": signs}
+    known: dict[str, Any] = {"length": look["length"], "missing": missing, "raw": one.value, "signs": signs}
 
     def column(kind: str, value: str, **more: Any) -> ProfiledColumn:
         more |= known
@@ -287,6 +295,10 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
         return column("number", f"CASE WHEN regexp_full_match({value}, '{_COMMA}') THEN {plain} ELSE {value} END")
     if all_are("letters") and counts[1] == _PAIR:  # as PostgreSQL writes them
         return column("boolean", f"CASE {value} WHEN 't' THEN 'true' WHEN 'f' THEN 'false' ELSE {value} END")
+    if 0 < present <= look["flagged"] + look["colons"] and look["flagged"] > 2 * look["flags"]:
+        known["missing"] += int(look["colons"])
+        number = f"nullif(regexp_extract({value}, '{_FLAGGED}', 1), '')"
+        return column("number" if look["fractions"] else "integer", number, flags=int(look["flags"]))
     if all_are("booleans"):
         return column("boolean", value)
     if sign := next((sign for sign in _SEPARATORS if sign in look), ""):

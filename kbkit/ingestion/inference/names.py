@@ -227,6 +227,19 @@ def with_key(column: str, key: str) -> bool:
     return len(there[0]) >= 3 and len(here[0]) == len(there[0]) + 1 and here[0].endswith(there[0])
 
 
+_OPPOSITES = (("origin", "dest"), ("origin", "destination"), ("from", "to"), ("departure", "arrival"),
+              ("source", "target"), ("start", "end"))  # fmt: skip
+
+
+def is_other_end(column: str, other: str) -> bool:
+    """Return whether two columns are named as the two ends of a way: ``origin`` and ``dest``."""
+    here, there = words(column), words(other)
+    if len(here) != len(there):
+        return False
+    apart = [tuple(pair) for pair in zip(here, there, strict=True) if pair[0] != pair[1]]
+    return len(apart) == 1 and (apart[0] in _OPPOSITES or apart[0][::-1] in _OPPOSITES)
+
+
 def is_count(column: str) -> bool:
     """Return whether a column is named as a number of things: ``Number_of_hosts``, ``num_orders``."""
     parts = words(column)
@@ -266,6 +279,8 @@ def fit(column: str, kind: str) -> float:
         return 0
     if here[:-1] == there[:-1] and _alike(here[-1], there[-1]):
         return 3
+    if len(here) != len(there) and _alike("".join(here), "".join(there)):
+        return 3  # feeditem: feed_item
     if not _alike(here[-1], there[-1]):
         return 0
     return 2 if here[-len(there) : -1] == there[:-1] else LAST_WORD

@@ -69,7 +69,8 @@ class ProfiledTable:
     of names that the user gave. ``names_of_others`` are columns with the names of rows that another column refers to.
     ``beyond`` are a table and a column of it: only the rows whose key is not there are nodes. ``of`` is the table that
     ``folded`` reads, if it is another one. ``same_named`` are the columns whose header repeats a name, by this name.
-    ``date_order`` is what the user said about 3/4/2024; see :func:`dates.find`.
+    ``date_order`` is what the user said about 3/4/2024; see :func:`dates.find`. ``numbers`` is the column with the
+    numbers of the rows, which is left out.
     """
 
     name: str
@@ -91,6 +92,7 @@ class ProfiledTable:
     of: str = ""
     same_named: Mapping[str, Sequence[str]] = field(default_factory=dict)
     date_order: str = ""
+    numbers: str = ""
 
 
 def check_names(tables: Sequence[ProfiledTable], table: str, columns: Sequence[str]) -> None:
@@ -107,7 +109,7 @@ def check_names(tables: Sequence[ProfiledTable], table: str, columns: Sequence[s
 def profile(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
     """Fill the columns of a table, which is a table of ``con`` with the same name."""
     source = identifier(table.name)
-    fields = _fields(con, source)
+    fields = [one for one in _fields(con, source) if one.name != table.numbers]
     [(table.rows,)] = con.execute(f"SELECT count(*) FROM {source}").fetchall()
     sampled = source
     if table.rows > 2 * _SAMPLE:
@@ -329,8 +331,27 @@ def _expanded(con: duckdb.DuckDBPyConnection, source: str, one: TableField) -> I
                 yield from _expanded(con, source, field)
     elif kind.startswith(("MAP(", "STRUCT(", "JSON", "UNION(")) or kind.endswith("][]"):
         yield _json(one)
+    elif kind == "VARCHAR" and "," in name:
+        yield from _joined(con, source, one) or [one]
     else:
         yield one
+
+
+def _joined(con: duckdb.DuckDBPyConnection, source: str, one: TableField) -> list[TableField]:
+    """Return the columns of one whose header is several names with commas between them, as its values are: ``freq,geo``
+    has ``A,BE``. A name after a backslash is that of the other columns, as offices for statistics write it.
+    """
+    parts = [part.partition("\\")[0].strip() for part in one.name.split(",")]
+    if not all(map(_JOINED_NAME.fullmatch, parts)):
+        return []
+    split = f"string_split({one.value}, ',')"
+    query = f"SELECT count(*) > 1 AND bool_and(len({split}) = {len(parts)}) FROM {source} WHERE {one.value} IS NOT NULL"
+    if con.execute(query).fetchall() != [(True,)]:
+        return []
+    return [TableField(part, one.kind, f"nullif(trim({split}[{i}]), '')") for i, part in enumerate(parts, 1)]
+
+
+_JOINED_NAME = re.compile(r"[^\W\d]\w*")
 
 
 def _json(one: TableField) -> TableField:

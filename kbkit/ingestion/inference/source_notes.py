@@ -66,8 +66,18 @@ def dates(tables: Sequence[ProfiledTable]) -> Iterator[str]:
         yield f"Dates that stay text: {', '.join(found[:_SHOWN])}{more}"
 
 
-def totals(tables: Sequence[ProfiledTable]) -> Iterator[str]:
-    """Yield a note on the rows that are left out because they are headers, hold totals of the others, or nothing."""
+def left_out(tables: Sequence[ProfiledTable]) -> Iterator[str]:
+    """Yield a note on the rows that are left out because they are headers, hold totals of the others, or nothing; and
+    on the columns that only number the rows, and on letters behind numbers.
+    """
+    flags = [f"{t.name}.{one.name} ({one.flags})" for t in tables for one in t.columns.values() if one.flags]
+    more = f" and {len(flags) - _SHOWN} more columns" if len(flags) > _SHOWN else ""
+    if flags:
+        yield f"Left out letters behind numbers, as in 12 p: {', '.join(flags[:_SHOWN])}{more}"
+    numbers = [f"{table.name}.{table.numbers}" for table in tables if table.numbers]
+    more = f" and {len(numbers) - _SHOWN} more" if len(numbers) > _SHOWN else ""
+    if numbers:
+        yield f"Left out numbers of rows: {', '.join(numbers[:_SHOWN])}{more}"
     for table in (table for table in tables if table.headers):
         rows = "a row" if len(table.headers) == 1 else f"{len(table.headers)} rows"
         yield f"Left out {rows} below the header of {table.name}, with {' and '.join(map(repr, table.headers))}"
@@ -92,6 +102,21 @@ def unlinked(con: duckdb.DuckDBPyConnection, tables: Sequence[ProfiledTable], pl
     more = f". Columns whose values could be nodes (--node): {', '.join(found[:_SHOWN])}" if found else ""
     if found or len(tables) > 1:
         yield f"No links found between rows: the KB has no edges{more}"
+
+
+def strangers(plan: TablePlan) -> Iterator[str]:
+    """Yield a note on the links with values that no row has, each of which becomes a node without attributes."""
+    links = [(nodes.table, link) for nodes in plan.nodes for _, link in nodes.links]
+    links += [(edges.table, link) for edges in plan.edges for link in (edges.head, edges.tail)]
+    found = [
+        f"{table.name}.{' + '.join(link.columns)} ({link.missing:,} of {link.distinct:,} values are not in"
+        f" {link.target})"
+        for table, link in links
+        if link.target and link.missing and not link.partial
+    ]
+    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    if found:
+        yield f"Made nodes without attributes for what no row describes: {', '.join(found[:_SHOWN])}{more}"
 
 
 def _may_be_nodes(con: duckdb.DuckDBPyConnection, table: ProfiledTable, column: ProfiledColumn) -> bool:

@@ -1,8 +1,9 @@
-"""Guesses that may be wrong, each with the option that changes it: orders of dates, links, names and keys."""
+"""Guesses that may be wrong, each with the option that changes it: orders of dates, names and keys."""
 
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -40,7 +41,7 @@ def unsure(
     con: Connection, tables: Sequence[ProfiledTable], plan: TablePlan, told: Corrections
 ) -> Sequence[UnsureGuess]:
     """Return the guesses that may be wrong, those that matter most first."""
-    found = itertools.chain(_dates(tables), _unclear(plan), _links(plan, told), _names(plan), _keys(con, plan, told))
+    found = itertools.chain(_dates(tables), _unclear(plan), _names(plan), _keys(con, plan, told))
     return list(itertools.islice(found, MOST))
 
 
@@ -54,18 +55,6 @@ def _dates(tables: Sequence[ProfiledTable]) -> Iterator[UnsureGuess]:
 def _unclear(plan: TablePlan) -> Iterator[UnsureGuess]:
     for column, tables in plan.unclear.items():
         yield UnsureGuess(f"{column} may refer to {' or '.join(tables)}", Option("links", f"{column}={tables[0]}"))
-
-
-def _links(plan: TablePlan, told: Corrections) -> Iterator[UnsureGuess]:
-    """Yield the links to rows that are not all there."""
-    links = [(nodes.table, link) for nodes in plan.nodes for _, link in nodes.links]
-    links += [(edges.table, link) for edges in plan.edges for link in (edges.head, edges.tail)]
-    for table, link in links:
-        column = f"{table.name}.{link.columns[0]}"
-        declared = any(columns == link.columns for columns, *_ in table.declared_links)
-        if link.target and link.missing and not link.partial and not declared and column not in told.links:
-            lacking = f"{link.missing:,} of {link.distinct:,} values are no rows of {link.target}"
-            yield UnsureGuess(f"{column} refers to {link.target}, but {lacking}", Option("links", f"{column}="))
 
 
 def _names(plan: TablePlan) -> Iterator[UnsureGuess]:
@@ -87,6 +76,7 @@ def _may_be_name(column: ProfiledColumn, nodes: NodeTable) -> bool:
     words = set(names.words(column.name))
     other = names.is_id(column.name) or names.is_global_id(column.name) or bool(words & {*names.OTHERS, *_PLACES})
     most = 2 * column.distinct >= nodes.table.rows and 10 * column.count >= 9 * nodes.table.rows
+    other = other or not re.search(r"[^\W\d]{2}", column.name)  # 2015
     place = column.name in (nodes.table.spec.folder, nodes.table.spec.file)
     return text and most and not other and not place and _SHORTEST < column.length < _LONGEST
 
