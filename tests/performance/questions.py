@@ -1,4 +1,5 @@
-"""Questions in plain English, read without a language model: hit@1, hit@10, exact sets and milliseconds a question.
+"""Questions in plain English, read without a language model: hit@1, hit@10, exact sets, how many are answered (sure)
+rightly and wrongly, and milliseconds a question.
 
 Figures are of questions that nothing was tuned on: the other halves of MetaQA's development questions and of GeoQuery,
 and STaRK-Prime's validation questions. ``learned`` is after 99 question-answer pairs of the tuning half.
@@ -88,13 +89,16 @@ def _taught(kb: KnowledgeBase, learned: bool) -> None:
 
 
 def _asked(kb: KnowledgeBase, what: str, asked: Sequence[Asked]) -> Figure:
-    first = ten = exact = 0
+    first = ten = exact = sure = wrong = 0
     kb.ask(asked[0].question)
 
     def ask(one: Asked) -> None:
-        nonlocal first, ten, exact
+        nonlocal first, ten, exact, sure, wrong
         found = _answers(kb, one.question)
         exact += {*found} == one.answers
+        is_sure = kb.ask(one.question).is_sure
+        sure += is_sure and {*found} == one.answers
+        wrong += is_sure and {*found} != one.answers
         # A value is right if all values are.
         first += bool(found[:1]) and found[0] in one.answers
         ten += bool({*found[:10]} & one.answers)
@@ -102,6 +106,7 @@ def _asked(kb: KnowledgeBase, what: str, asked: Sequence[Asked]) -> Figure:
     median, high, _ = times(ask, asked, budget=600)
     count = len(asked)
     measured = {"exact": exact / count, "hit@1": first / count, "hit@10": ten / count}
+    measured |= {"right and sure": sure / count, "wrong and sure": wrong / count}
     return Figure(what, median, p95=high, answers=count, extra={n: round(v, 3) for n, v in measured.items()})
 
 
