@@ -99,6 +99,18 @@ FLAGGED: Files = {
         for n, crop in enumerate(("oats", "rye", "maize", "hops", "beet", "kale", "leek", "peas"))
     ),
 }
+VESSELS = ("Red canoe", "Old kayak", "Blue sledge", "Grey sledge")
+TRIPS: Files = {
+    "trips.csv": "Trip ID,Trip Name,Length,Gear,Filename,Length\n"
+    + "".join(f"{70 + n},Trip {n % 9},{n}.5,{VESSELS[n % 4]},a/{n}.gpx,{n}500.1\n" for n in range(1, 13)),
+    "boats.csv": "Boat Name,Maker\nRed canoe,Elm\nOld kayak,Oak\n",
+    "sledges.csv": "Sledge Name,Maker\nBlue sledge,Ash\nGrey sledge,Ash\n",
+}
+VOTES: Files = {
+    "seats.csv": "seat_id,region_id,seat_name,voters\n" + "".join(f"E0{n},R{n % 2},Seat {n},9{n}0\n" for n in range(6)),
+    "candidates.csv": "seat_id,region_id,seat_name,firstname,surname,votes\n"
+    + "".join(f"E0{n % 6},R{n % 2},Seat {n % 6},Ann,Lee{'abcdefghijklmnopqr'[n]},{n + 1}7\n" for n in range(18)),
+}
 FOLDED: Files = {
     "FeedItems.csv": "id,title\n" + "".join(f"{n},Item {n}\n" for n in range(11, 21)),
     "Chapters.csv": "id,title,feeditem\n" + "".join(f"{n},Part {n},{11 + n % 10}\n" for n in range(1, 31)),
@@ -147,6 +159,14 @@ FOLDED: Files = {
             FLAGGED, {"yield": 8}, set(),
             {"yield#oats": {"freq": "A", "in2014": 10.0, "in2015": 15}, "yield#beet": {"freq": "A", "in2014": 14.4},
              "yield#peas": {"freq": "A", "in2014": 17.7, "in2015": 77}}, id="flagged",
+        ),
+        pytest.param(
+            TRIPS, {"trip": 12, "boat": 2, "sledge": 2}, {"trip gear boat 6", "trip gear sledge 6"},
+            {"trip#71": {"name": "Trip 1", "Length": 1.5, "Length_2": 1500.1}}, id="trips",
+        ),
+        pytest.param(
+            VOTES, {"seat": 6, "candidate": 18}, {"candidate seat seat 18"},
+            {"candidate#E00/Leea": {"name": "Ann Leea", "votes": 17}}, id="votes",
         ),
         pytest.param(
             HEADERS, {"poll": 6, "water": 6}, set(),

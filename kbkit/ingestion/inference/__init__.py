@@ -104,7 +104,8 @@ class Examination:
         toml = script.recipe(plan, used, name, _title(plan), source_file=source_file)
         of_tables = (source_notes.missing(used), source_notes.dates(used), source_notes.left_out(used))
         of_plan = (source_notes.unlinked(self.con, used, plan), source_notes.mixed(plan), source_notes.renamed(plan))
-        notes = [*self.notes, *chain.from_iterable((*of_tables, *of_plan)), *source_notes.strangers(plan)]
+        found = (*of_tables, *of_plan, source_notes.strangers(plan), source_notes.repeated(used))
+        notes = [*self.notes, *chain.from_iterable(found)]
         guesses = unsure(self.con, used, plan, corrections or Corrections())
         return Inferred(toml, script.load(plan, source_file=source_file), used, plan, notes, guesses)
 

@@ -173,7 +173,8 @@ def _has_several_ids(candidate: _Candidate) -> bool:
 def _has_names_or_prose(candidate: _Candidate) -> bool:
     """Return whether the rows have names or texts, which edges do not have."""
     columns = [candidate.table.columns[name] for name in candidate.values]
-    return any(column.look == "prose" or _is_name(column) for column in columns)
+    person = names.of_person([column.name for column in columns if column.look == "text"], candidate.table.type)
+    return bool(person) or any(column.look == "prose" or _is_name(column) for column in columns)
 
 
 def _has_named_texts(candidate: _Candidate) -> bool:

@@ -355,7 +355,7 @@ class _Finder:
     def _several(self, table: ProfiledTable, column: ProfiledColumn) -> list[TableLink]:
         """Return the links of a column of long identifiers to the tables that have some of them each."""
         given = (table.name, column.name) in self._given or column.name in self._keys[table.name]
-        if given or column.look != "text" or column.length < _TELLING or not names.is_id(column.name):
+        if given or column.look != "text" or column.length < _TELLING:
             return []
         links = []
         for other in self._tables.values():
@@ -365,7 +365,11 @@ class _Finder:
                 missing, distinct = self._shared.missing(table, [column.name], other, key)
                 if distinct - missing > 1:
                     links.append(TableLink((column.name,), other.name, key, False, missing, distinct, partial=True))
-        return links if sum(link.distinct - link.missing for link in links) * 2 >= max(column.distinct, 1) else []
+        found = sum(link.distinct - link.missing for link in links)
+        if names.is_id(column.name):
+            return links if found * 2 >= max(column.distinct, 1) else []
+        # Each value is in one table: a bike or a pair of shoes.
+        return links if len(links) > 1 and found == links[0].distinct >= _FEWEST_NUMBERS else []
 
     def _is_own_code(self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable) -> bool:
         """Return whether a code such as an email identifies rows of this table that those of another one refer to."""
@@ -444,7 +448,9 @@ class _Finder:
         is named as an identifier of something else.
         """
         others = [c for c in table.columns.values() if c.name not in link.columns and c.look in KEY_LOOKS]
-        if len(table.columns) > 2 and any(names.plain(c.name) in names.NAMES for c in others):
+        named = any(names.plain(c.name) in names.NAMES for c in others)
+        named = named or names.of_person([c.name for c in others], table.type) is not None
+        if len(table.columns) > 2 and named:
             return []  # rows with names are things, not edges
         for column in (c for c in others if (table.name, c.name) not in self._given):
             kind = _type_of(column.name)

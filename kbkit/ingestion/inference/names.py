@@ -151,10 +151,16 @@ def is_own_name(column: str, kind: str) -> bool:
     return plain(column) in NAMES or own or (not is_id(column) and fit(column, kind) == 3)
 
 
+def is_file(column: str) -> bool:
+    """Return whether a column is named as one of files: ``Filename``, ``file path``."""
+    return plain(column) in ("filename", "filepath") or words(column)[-2:] in (("file", "name"), ("file", "path"))
+
+
 _PERSON_NAMES = (
     ("first name", "last name"), ("given name", "family name"), ("firstname", "lastname"), ("forename", "surname"),
     ("name first", "name last"), ("first name", "surname"), ("given name", "surname"), ("prénom", "nom"),
     ("vorname", "nachname"), ("nombre", "apellido"), ("nome", "cognome"), ("fname", "lname"),
+    ("firstname", "surname"), ("forename", "last name"), ("given name", "last name"),
 )  # fmt: skip
 """Pairs of columns with the first and the last names of persons, in several languages."""
 

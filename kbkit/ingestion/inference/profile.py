@@ -70,7 +70,7 @@ class ProfiledTable:
     ``beyond`` are a table and a column of it: only the rows whose key is not there are nodes. ``of`` is the table that
     ``folded`` reads, if it is another one. ``same_named`` are the columns whose header repeats a name, by this name.
     ``date_order`` is what the user said about 3/4/2024; see :func:`dates.find`. ``numbers`` is the column with the
-    numbers of the rows, which is left out.
+    numbers of the rows, which is left out; ``apart`` are the columns after the first that repeat its name and stay.
     """
 
     name: str
@@ -93,6 +93,7 @@ class ProfiledTable:
     same_named: Mapping[str, Sequence[str]] = field(default_factory=dict)
     date_order: str = ""
     numbers: str = ""
+    apart: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def check_names(tables: Sequence[ProfiledTable], table: str, columns: Sequence[str]) -> None:
@@ -145,8 +146,10 @@ def profile(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
 
 
 def _merge(table: ProfiledTable, name: str, parts: Sequence[ProfiledColumn]) -> None:
-    """Make one column of lists of the columns with the same name; texts to search stay apart."""
-    if len(parts) < _FEWEST or any(part.look == "prose" for part in parts):
+    """Make one column of lists of the columns with the same name; texts to search and different numbers stay apart."""
+    apart = any(part.look == "prose" for part in parts) or all(part.look in ("integer", "number") for part in parts)
+    if len(parts) < _FEWEST or (apart and not names.is_id(name)):
+        table.apart = {**table.apart, name: [part.name for part in parts[1:]]} if len(parts) >= _FEWEST else table.apart
         return
     values = ", ".join(f"{part.value}::VARCHAR" for part in parts)
     value = f"nullif(list_filter([{values}], lambda x: x IS NOT NULL), [])"

@@ -256,6 +256,9 @@ def _called_name(table: ProfiledTable, key: Sequence[str], free: Sequence[Profil
     column = next((plain[name] for name in accepted if name in plain), None)
     if column is None:
         return None
+    if names.is_file(column):  # a file of an activity that has a name, too
+        named = [c.name for c in free if c.look == "text" and _is_name_of_row(c)]
+        column = next(iter([one.name for one in own if one.name in named] or named), column)
     return () if tuple(key) == (column,) else (column,)
 
 
@@ -286,12 +289,19 @@ def _beside_key(_: ProfiledTable, key: Sequence[str], free: Sequence[ProfiledCol
     return next(((c.name,) for c in free if before and names.words(c.name) == (*before, "name")), None)
 
 
+def _is_name_of_row(column: ProfiledColumn) -> bool:
+    words = names.words(column.name)
+    return (
+        words[-1:] in (("name",), ("title",))
+        and not names.OTHERS & set(words[-2:-1])
+        and not names.is_file(column.name)
+    )
+
+
 def _ending_in_name(table: ProfiledTable, key: Sequence[str], free: Sequence[ProfiledColumn]) -> tuple[str, ...] | None:
     """Return a column that ends in ``name`` or ``title`` and has few repetitions."""
     for column in sorted(free, key=lambda column: "short" in names.words(column.name)):
-        words = names.words(column.name)
-        ends = words[-1:] in (("name",), ("title",)) and not names.OTHERS & set(words[-2:-1])
-        if ends and 10 * column.distinct >= 9 * table.rows and column.name not in key:
+        if _is_name_of_row(column) and 10 * column.distinct >= 9 * table.rows and column.name not in key:
             return (column.name,)
     return None
 

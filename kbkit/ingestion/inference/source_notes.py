@@ -142,6 +142,16 @@ def renamed(plan: TablePlan) -> Iterator[str]:
         yield f"Attributes with another name than their column: {', '.join(found[:_SHOWN])}{more}"
 
 
+def repeated(tables: Sequence[ProfiledTable]) -> Iterator[str]:
+    """Yield a note on the columns whose name another one before them has."""
+    found = [
+        f"{table.name}.{name} is also {', '.join(others)}" for table in tables for name, others in table.apart.items()
+    ]
+    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    if found:
+        yield f"Columns with the same name: {', '.join(found[:_SHOWN])}{more}"
+
+
 def mixed(plan: TablePlan) -> Iterator[str]:
     """Yield a note on the numbers and dates that are texts, because another type has texts in the attribute."""
     looks: dict[str, dict[str, str]] = {}
