@@ -161,7 +161,7 @@ def folder(page: str, world_kb: Path, tmp_path_factory: pytest.TempPathFactory) 
 
 
 @pytest.mark.system
-def test_commands_print_what_the_page_says(page: str, folder: Path) -> None:
+def test_a_page_says_what_is_printed(page: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     checker = doctest.OutputChecker()
     shown = [step for step in steps(page) if not step[0].startswith("cat ")]
     few = {"README": 7, "agent": 4, **dict.fromkeys(PYTHON, 0), **MODELS}
@@ -175,9 +175,17 @@ def test_commands_print_what_the_page_says(page: str, folder: Path) -> None:
             printed = (terminal if typed else printed_by)(command, folder)
         same = checker.check_output(expected + "\n", printed + "\n", doctest.ELLIPSIS)
         assert same, f"$ {command}\n{printed}\n--- the page says\n{expected}"
+    if page != README:  # whose Python has a test of its own
+        check_python(page, folder, monkeypatch)
 
 
-def test_python_prints_what_the_page_says(page: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("page", ["README"], indirect=True)
+def test_python_of_the_readme(page: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_python(page, folder, monkeypatch)
+
+
+def check_python(page: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Check the Python examples of a page, which use what its commands have made."""
     monkeypatch.chdir(folder)
     text = "\n".join(blocks("pycon", page))
     test = doctest.DocTestParser().get_doctest(text, {}, "page", None, 0)
