@@ -91,10 +91,10 @@ def booleans(at: Rewriter) -> None:
         is_dated = option.is_date or (option.is_number and is_date(option.attribute))
         if is_type(label) or not is_dated:
             return None
-        sign = at.restrict(Restriction(label, "missing", (), negated=True))
         time = at.link(match["time"])
         if time is not None and time.text.casefold() not in ("year", "month", "date", "day", "time"):
             return None
+        sign = at.restrict(Restriction(label, "missing", (), negated=True))
         if not match["when"]:
             return sign
         at.links.append(replace(label, text="when"))  # of the participle, what it is the date of
