@@ -46,24 +46,24 @@ def skipped(given: Path, path: Path) -> Iterator[str]:
         yield f"Skipped {', '.join(ignored[:5])} of {given}: not a list of records"
 
 
+def _shown(found: Sequence[str]) -> str:
+    """Return the first of some columns, and how many more there are."""
+    more = f" and {len(found) - _SHOWN} more columns" if len(found) > _SHOWN else ""
+    return f"{', '.join(found[:_SHOWN])}{more}"
+
+
 def missing(tables: Sequence[ProfiledTable]) -> Iterator[str]:
     """Yield a note on the columns with texts that are read as missing values."""
-    found = [
-        f"{table.name}.{one.name} ({one.missing})" for table in tables for one in table.columns.values() if one.missing
-    ]
-    more = f" and {len(found) - _SHOWN} more columns" if len(found) > _SHOWN else ""
-    if found:
-        yield f"Read N/A and the like as missing: {', '.join(found[:_SHOWN])}{more}"
+    columns = ((table.name, one) for table in tables for one in table.columns.values())
+    if found := [f"{name}.{one.name} ({one.missing})" for name, one in columns if one.missing]:
+        yield f"Read N/A and the like as missing: {_shown(found)}"
 
 
 def dates(tables: Sequence[ProfiledTable]) -> Iterator[str]:
     """Yield a note on the columns that look like dates and stay texts, with the reasons."""
-    found = [
-        f"{table.name}.{one.name} ({one.problem})" for table in tables for one in table.columns.values() if one.problem
-    ]
-    more = f" and {len(found) - _SHOWN} more columns" if len(found) > _SHOWN else ""
-    if found:
-        yield f"Dates that stay text: {', '.join(found[:_SHOWN])}{more}"
+    columns = ((table.name, one) for table in tables for one in table.columns.values())
+    if found := [f"{name}.{one.name} ({one.problem})" for name, one in columns if one.problem]:
+        yield f"Dates that stay text: {_shown(found)}"
 
 
 def left_out(tables: Sequence[ProfiledTable]) -> Iterator[str]:
@@ -144,12 +144,9 @@ def renamed(plan: TablePlan) -> Iterator[str]:
 
 def repeated(tables: Sequence[ProfiledTable]) -> Iterator[str]:
     """Yield a note on the columns whose name another one before them has."""
-    found = [
-        f"{table.name}.{name} is also {', '.join(others)}" for table in tables for name, others in table.apart.items()
-    ]
-    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-    if found:
-        yield f"Columns with the same name: {', '.join(found[:_SHOWN])}{more}"
+    pairs = ((table.name, name, others) for table in tables for name, others in table.apart.items())
+    if found := [f"{table}.{name} is also {', '.join(others)}" for table, name, others in pairs]:
+        yield f"Columns with the same name: {_shown(found)}"
 
 
 def mixed(plan: TablePlan) -> Iterator[str]:
