@@ -250,14 +250,14 @@ def is_mutual(kb: KnowledgeBase, relation: Relation) -> bool:
     return there.first == back.first and all(np.array_equal(one, other) for one, other in same)
 
 
-def wholes(kb: KnowledgeBase, node_type: str, besides: Collection[str] = ()) -> frozenset[int]:
-    """Return the nodes of a type that have parts or special kinds in the KB; none if ``besides`` has their relation.
+def wholes(kb: KnowledgeBase, node_type: str, except_for: Collection[str] = ()) -> frozenset[int]:
+    """Return the nodes of a type that have parts or special kinds in the KB; none if ``except_for`` has their relation.
 
     What a relation says of them may hold for their parts alone: a coast on the Gulf of Guinea is one on the Atlantic.
     """
     known = {relation.name: below(kb, relation, node_type) for relation in kb.schema.relations}
     ways = {name: forward for name, forward in known.items() if forward is not None}
-    if not ways or not ways.keys().isdisjoint(besides):
+    if not ways or not ways.keys().isdisjoint(except_for):
         return frozenset()
     members = kb.session.members(node_type)
     have = np.any([kb.session.move(name, forward).ranges(members)[1] > 0 for name, forward in ways.items()], axis=0)

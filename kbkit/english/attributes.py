@@ -77,7 +77,7 @@ def is_flag(attribute: Attribute) -> bool:
 def is_popularity(noun: str) -> bool:
     """Return whether a noun counts the people who noticed a thing: *votes*, *page views*.
 
-    Nobody asks for few of them, for an exact number, or for a sum.
+    A condition on them is a lower bound; they are not added up.
     """
     return noun.rpartition(" ")[2].casefold() in _POPULARITY
 

@@ -49,7 +49,7 @@ _BEFORE = (
 ) - {"on"}
 """Words that may stand before the noun that is asked for."""
 _GENERAL = frozenset(("place", "thing", "item", "entry", "record", "one"))
-"""Nouns for whatever has what is said of it."""
+"""Nouns that fit nodes of any type."""
 _COUNTED = frozenset(("many", "number", "count"))
 _EXISTING: tuple[list[str], ...] = ([], ["are", "there"], ["exist"], ["do", "we", "have"])
 """What may follow what is counted: *how many birds are there*, but not *how many birds were seen*, which adds up."""

@@ -464,7 +464,7 @@ def _riddles(kb: KnowledgeBase, template: Template, bindings: pl.DataFrame) -> s
     """Return the bindings of chains whose unnamed middle a person would name or leave alone.
 
     That is *one of the same countries as the Rhine*, where the named thing has several middles and nothing says what
-    they are of it; and one person who is told by anything but a work: *married to the theoretical physicist*.
+    they are of it; and one person who is identified by anything but a work: *married to the theoretical physicist*.
     """
     found: set[int] = set()
     plan = kb.session.resolved(template.tree(), template.expression)

@@ -336,7 +336,7 @@ class Drafter:
         return TableDraft("highest", text, sql, self.named(rows), tuple(sorted(rows)), self.topics(rows))
 
     def sum(self, count: int, rng: np.random.Generator) -> TableDraft | None:
-        """Ask for the sum of two to five named rows; nobody adds up films."""
+        """Ask for the sum of two to five named rows, but not of works such as films."""
         if self.noun in WORKS:
             return None
         numbered = self._numbered(count, rng, [c for c in self.measured if c.adds_up]) if count <= 5 else None
