@@ -83,6 +83,22 @@ def booleans(at: Rewriter) -> None:
 
     at.apply(rf"(?P<no>(?:not|non) )?(?P<label>{L}) (?P<type>{L}|{V})", adjective)
 
+    _dated(at)
+    _holders(at)
+    if at.clauses.is_yes_no:
+
+        def after(match: re.Match[str]) -> str | None:
+            label = at.link(match["label"])
+            if label is None or not is_boolean(label):
+                return None
+            return f"{match['value']} {held(label, negated='not' in match['said'])}"
+
+        at.apply(rf"(?P<value>{V}(?: {L})?) (?P<said>(?:(?:{words}) )*)(?P<label>{L})", after)
+
+
+def _dated(at: Rewriter) -> None:
+    """``stations that have closed``, ``and in what year``: those that have the date of a participle."""
+
     def had_date(match: re.Match[str]) -> str | None:
         label = at.link(match["label"])
         if label is None or not label.attributes() or not is_past(label.text.casefold()):
@@ -103,16 +119,6 @@ def booleans(at: Rewriter) -> None:
     be = "(?:have|has|had|are|is|were|was)(?: (?:been|already|since|now|ever))*"
     when = rf"(?P<when> and (?:when|(?:in|on)? ?(?:what|which) (?:(?P<time>{L})|year|month|date|day)))?"
     at.apply(rf"(?:(?:that|which|who) )?{be} (?P<label>{L}){when}(?= (?:$|<C\d+> $))", had_date)
-    _holders(at)
-    if at.clauses.is_yes_no:
-
-        def after(match: re.Match[str]) -> str | None:
-            label = at.link(match["label"])
-            if label is None or not is_boolean(label):
-                return None
-            return f"{match['value']} {held(label, negated='not' in match['said'])}"
-
-        at.apply(rf"(?P<value>{V}(?: {L})?) (?P<said>(?:(?:{words}) )*)(?P<label>{L})", after)
 
 
 def _merged(at: Rewriter) -> None:
