@@ -106,11 +106,6 @@ class AgentAnswer:
         """The number of steps rolled back."""
         return sum(step.rolled_back for step in self.trace)
 
-    @property
-    def turn(self) -> EarlierQuestion:
-        """The answer as a turn of the conversation."""
-        return EarlierQuestion(self.question, self.sparql, self.shown)
-
 
 class Agent:
     """Answers questions on one KB. Thread-safe; each question has its own state.

@@ -90,10 +90,6 @@ class Session:
         adjacency = self.stores.adjacency
         return adjacency.forward(relation) if forward else adjacency.backward(relation)
 
-    def moves(self, primary: str) -> list[Move]:
-        """Return the relations and directions that nodes of a primary type have; symmetric relations forward only."""
-        return [(relation.name, forward) for relation, forward in self.schema.relations_from(primary)]
-
     # -- types --------------------------------------------------------------------------------------------------------
 
     def members(self, node_type: str | None) -> Ids:

@@ -25,7 +25,6 @@ from kbkit.cli.options import (
     Template,
     Timeout,
     Wrap,
-    counted,
     cut,
     note,
     numbers,
@@ -33,7 +32,7 @@ from kbkit.cli.options import (
     pairs,
     seconds,
 )
-from kbkit.errors import Command, KbError, Option, UnknownNameError
+from kbkit.errors import Command, KbError, Option, UnknownNameError, plural
 
 if TYPE_CHECKING:
     import polars as pl
@@ -137,7 +136,7 @@ def answers(
             return
         if shown.save is not None:
             answer.save(shown.save)
-            note(context, [f"Saved {counted(len(answer), 'node')} as {SavedSet(shown.save)}"])
+            note(context, [f"Saved {plural(len(answer), 'node')} as {SavedSet(shown.save)}"])
         if shown.count_paths:
             typer.echo(answer.paths())
         elif shown.paths_by is not None:
@@ -221,7 +220,7 @@ def print_proofs(answer: AnswerSet, limit: int, *, all: bool = False) -> None:
         shown_value = cell(value) if isinstance(value, (list, float)) else spoken(value)
         typer.echo(clean(f"{answer.expression} = {shown_value}"))
     shown = f"{limit:,} of " if nodes.height > limit else ""
-    typer.echo(f"{shown}{counted(nodes.height, 'answer')}")
+    typer.echo(f"{shown}{plural(nodes.height, 'answer')}")
 
 
 def _proofs(answer: AnswerSet, *, all: bool) -> pl.DataFrame:
@@ -338,7 +337,7 @@ def sample(
             wanted, limit, seed, *bounds, sampling, part or [], constraints, distinct=not repeat_nodes
         )
     if frame.height < limit:
-        note(context, [f"Only {counted(frame.height, 'grounding')} qualify"])
+        note(context, [f"Only {plural(frame.height, 'grounding')} qualify"])
     write(frame.select("expression", "answers") if on_screen(format, output) else frame, format, output)
 
 

@@ -15,19 +15,8 @@ import typer
 from kbkit.cli.agent import AskAgentOptions, Recording, conversation, explored
 from kbkit.cli.commands import add
 from kbkit.cli.models import Budget, Llm, Price, Prompts, default_models, opened
-from kbkit.cli.options import (
-    RARE,
-    Format,
-    Kb,
-    Output,
-    Wrap,
-    counted,
-    cut,
-    note,
-    on_screen,
-    pairs,
-)
-from kbkit.errors import Command, KbError, Option
+from kbkit.cli.options import RARE, Format, Kb, Output, Wrap, cut, note, on_screen, pairs
+from kbkit.errors import Command, KbError, Option, plural
 from kbkit.llm.client import EXAMPLE, VARIABLE, missing_model
 
 if TYPE_CHECKING:
@@ -185,7 +174,7 @@ def _print_learned(learned: Learned, *, is_kept: bool) -> None:
     typer.echo(
         f"held-out questions with exactly the right answers: {learned.before:.3f} before, {learned.after:.3f} after"
     )
-    topics = counted(learned.topics, "topic")
+    topics = plural(learned.topics, "topic")
     typer.echo(f"95% interval of the latter: {learned.low:.3f} to {learned.high:.3f} ({topics}, none in two folds)")
     discarded = "discarded, because it does not improve the held-out questions"
     typer.echo("kept; undo with --forget" if is_kept else discarded)
@@ -309,7 +298,7 @@ def _write(
         note(context, [answer.sparql.strip()])
     if answer.outcome == "nothing":
         raise KbError(
-            f"No query returned rows after {counted(answer.actions, 'action')}",
+            f"No query returned rows after {plural(answer.actions, 'action')}",
             "Use ",
             Option("trace", "FILE"),
             " to see the steps, or ",
@@ -318,4 +307,4 @@ def _write(
         )
     write(answer.rows, format, output, cut=cut, prefixes=prefixes)
     if answer.cut:
-        note(context, [f"Only the first {counted(answer.rows.height, 'row')} are shown (see --limit)"])
+        note(context, [f"Only the first {plural(answer.rows.height, 'row')} are shown (see --limit)"])

@@ -11,8 +11,8 @@ import typer
 from kbkit.cli.build import summarize
 from kbkit.cli.commands import add
 from kbkit.cli.judging import InBrowser, judge
-from kbkit.cli.options import Format, Kb, Output, counted, note, on_screen
-from kbkit.errors import KbError, Option
+from kbkit.cli.options import Format, Kb, Output, note, on_screen
+from kbkit.errors import KbError, Option, plural
 
 if TYPE_CHECKING:
     import polars as pl
@@ -101,7 +101,7 @@ def _merge(context: typer.Context, kb: Path, path: Path) -> None:
     decided = _decisions(path)
     with bars(context.obj.quiet) as listener:
         merge(kb, decided, path, listener)
-    note(context, [f"{counted(sum(one.decision == 'merge' for one in decided), 'pair')} merged"])
+    note(context, [f"{plural(sum(one.decision == 'merge' for one in decided), 'pair')} merged"])
     summarize(context, kb, started)
 
 

@@ -19,7 +19,6 @@ from kbkit.cli.options import (
     Relations,
     Type,
     Wrap,
-    counted,
     cut,
     draw,
     is_drawing,
@@ -27,7 +26,7 @@ from kbkit.cli.options import (
     on_screen,
     write_drawing,
 )
-from kbkit.errors import KbError, Option
+from kbkit.errors import KbError, Option, plural
 
 if TYPE_CHECKING:
     from kbkit.display.charts import Chart
@@ -207,7 +206,7 @@ def _no_path(found: Paths, steps: int, restricted: bool) -> KbError:
     if found.separate:
         return KbError(f"No path from {ends}", *(wider or ("They are in separate parts of the graph",)))
     longer = ("Use ", Option("max_steps", str(min(steps + 2, MAX_STEPS))), " to search further")
-    return KbError(f"No path of at most {counted(steps, 'step')} from {ends}", *(wider or longer))
+    return KbError(f"No path of at most {plural(steps, 'step')} from {ends}", *(wider or longer))
 
 
 def around(

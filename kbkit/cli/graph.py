@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kbkit.cli.commands import LazyGroup, add
-from kbkit.cli.options import Format, Kb, Output, Wrap, counted, cut, note, on_screen
+from kbkit.cli.options import Format, Kb, Output, Wrap, cut, note, on_screen
+from kbkit.errors import plural
 
 if TYPE_CHECKING:
     from kbkit.graph.algorithms.table import Algorithm
@@ -93,7 +94,7 @@ def run(
         if isinstance(saved, SavedValues) and saved.save is not None:
             with bars(context.obj.quiet) as listener:
                 save(opened.stores, algorithm, frame, saved.save, listener)
-            note(context, [f"Saved the attribute {saved.save} of {counted(frame.height, 'node')}"])
+            note(context, [f"Saved the attribute {saved.save} of {plural(frame.height, 'node')}"])
         if algorithm.gives_edges and on_screen(format, output):
             frame = frame.drop("head", "tail", "head_type", "tail_type")
         render.write(frame if limit is None else frame.head(limit), format, output, cut=cut)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kbkit.cli.commands import add, group
-from kbkit.cli.options import Format, Kb, Output, counted, note
-from kbkit.errors import Command, KbError, UnknownNameError
+from kbkit.cli.options import Format, Kb, Output, note
+from kbkit.errors import Command, KbError, UnknownNameError, plural
 
 if TYPE_CHECKING:
     from kbkit.llm.cache import Cache
@@ -43,7 +43,7 @@ def export(
     known = [name for name, *_ in cache.summary()]
     if model is not None and model not in known:
         raise UnknownNameError("model", model, known)
-    note(context, [f"{file}: {counted(recording.write(cache.rows(model), file), 'call')}"])
+    note(context, [f"{file}: {plural(recording.write(cache.rows(model), file), 'call')}"])
 
 
 def import_(
@@ -62,7 +62,7 @@ def import_(
     found = list(recording.read(file))  # the whole file is checked before anything is stored
     with KnowledgeBase(kb) as opened:
         new, known = Cache(opened.workspace.folder / FILE).add(found)
-    note(context, [f"{file}: {counted(new, 'new call')}, {known:,} known"])
+    note(context, [f"{file}: {plural(new, 'new call')}, {known:,} known"])
 
 
 def calls(kb: Kb, format: Format = None, output: Output = None) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbkit.errors import KbError, Option, UnknownNameError
+from kbkit.errors import KbError, Option, UnknownNameError, plural
 
 if TYPE_CHECKING:
     from kbkit.display.charts import Chart
@@ -183,7 +183,7 @@ def draw(context: typer.Context, path: Path | None, charts: Callable[[], Sequenc
 
     drawn = charts()
     write(drawn, path)
-    note(context, [f"{path}: {counted(len(drawn), 'chart')}"])
+    note(context, [f"{path}: {plural(len(drawn), 'chart')}"])
 
 
 def on_screen(format: str | None, output: Path | None) -> bool:
@@ -204,15 +204,6 @@ def note(context: typer.Context, lines: Iterable[str]) -> None:
 
     for line in lines:
         typer.echo(clean(line), err=True)
-
-
-def counted(count: int, noun: str, plural: str = "") -> str:
-    """Return a count with its noun.
-
-    >>> counted(1, "chart"), counted(1234, "query", "queries")
-    ('1 chart', '1,234 queries')
-    """
-    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
 def seconds(timeout: float) -> float | None:

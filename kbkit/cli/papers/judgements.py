@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbkit.cli.options import DatasetOutput, Format, Kb, Output, Raters, counted, note
+from kbkit.cli.options import DatasetOutput, Format, Kb, Output, Raters, note
 from kbkit.cli.papers.arguments import QuestDataset, SkaDataset
 from kbkit.cli.papers.factory import FiguresForm, PaperFigures, Shown, figures
-from kbkit.errors import KbError, Option, UnknownNameError
+from kbkit.errors import KbError, Option, UnknownNameError, plural
 
 if TYPE_CHECKING:
     from kbkit.cli.tables import Titled
@@ -86,7 +86,7 @@ def quest_agreement(dataset: QuestDataset, raters: Raters = None) -> PaperFigure
 
     given = module.rater_files(QuestDataset.open(dataset)).all(raters or ())
     judged = {name: len({one.item for one in own if one.mark is not None}) for name, own in given.items()}
-    lines = [f"{name}: {counted(count, 'judgement')}" for name, count in judged.items()]
+    lines = [f"{name}: {plural(count, 'judgement')}" for name, count in judged.items()]
     return PaperFigures(lines, records=lambda: module.agreement(given))
 
 
@@ -136,7 +136,7 @@ def ska_revise(context: typer.Context, dataset: SkaDataset, output: DatasetOutpu
     if not kept:
         raise KbError("All instances are left out by their annotations", "Use other ", Option("raters"))
     path = instances.write_instances(output, kept)
-    lines = [f"{path}: {counted(len(kept), 'instance')}"]
+    lines = [f"{path}: {plural(len(kept), 'instance')}"]
     if verdicts:
         safe = sum(verdicts.values())
         share = f"{safe / len(verdicts):.1%} of {len(verdicts):,} reviewed"
