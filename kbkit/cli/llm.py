@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kbkit.cli.commands import add, group
-from kbkit.cli.options import Format, Kb, Output, note
+from kbkit.cli.options import Kb, Rendering, note
 from kbkit.errors import Command, KbError, UnknownNameError, plural
 
 if TYPE_CHECKING:
@@ -65,17 +65,15 @@ def import_(
     note(context, [f"{file}: {plural(new, 'new call')}, {known:,} known"])
 
 
-def calls(kb: Kb, format: Format = None, output: Output = None) -> None:
+def calls(kb: Kb, rendering: Rendering) -> None:
     """Count the recorded calls and tokens per model.
 
     Columns: model, calls, tokens read (input) and written (output).
     """
     import polars as pl
 
-    from kbkit.display.render import write
-
     columns = {"model": pl.String, "calls": pl.Int64, "input": pl.Int64, "output": pl.Int64}
-    write(pl.DataFrame(_cache(kb).summary(), schema=columns, orient="row"), format, output)
+    rendering.write(pl.DataFrame(_cache(kb).summary(), schema=columns, orient="row"))
 
 
 def prompts(

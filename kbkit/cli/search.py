@@ -11,7 +11,7 @@ import typer
 
 from kbkit.cli.commands import add
 from kbkit.cli.models import Budget, Price, reranker
-from kbkit.cli.options import RARE, Format, Kb, Output, Systems, Type, Wrap, cut, note, number, numbers, on_screen
+from kbkit.cli.options import RARE, Kb, Systems, TableRendering, Type, note, number, numbers
 from kbkit.errors import Command, KbError, Option, UnknownNameError, plural
 
 if TYPE_CHECKING:
@@ -197,9 +197,7 @@ def search(
     *,
     ranking: RankingOptions,
     lessons: RankingLessons,
-    wrap: Wrap = False,
-    format: Format = None,
-    output: Output = None,
+    rendering: TableRendering,
 ) -> None:
     """Search names and texts.
 
@@ -207,7 +205,6 @@ def search(
     a ranking learned from examples (learned).
     """
     from kbkit.display.pages import explained
-    from kbkit.display.render import write
     from kbkit.kb import KnowledgeBase
     from kbkit.search.learned import problem as learned_problem
     from kbkit.search.settings import AUTO
@@ -224,12 +221,12 @@ def search(
         options["include_weak"] = True
         weak = not frame.height and not all and opened.search(query, 1, mode, within, type, **options).height
         unused = learned_problem(opened.stores) if mode == AUTO else None
-    if explain and on_screen(format, output):
+    if explain and rendering.on_screen:
         for line in explained(frame, linked):
             typer.echo(line)
         typer.echo(plural(frame.height, "result"))
     else:
-        write(_columns(frame) if on_screen(format, output) else frame, format, output, cut=cut(wrap))
+        rendering.write(_columns(frame) if rendering.on_screen else frame)
     if weak:
         note(context, ["No word of the query occurs in the KB. Use --all to list the most similar nodes."])
     if unused is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbkit.cli.options import DatasetOutput, Format, Kb, Output, Raters, note
+from kbkit.cli.options import DatasetOutput, Kb, Raters, Rendering, note
 from kbkit.cli.papers.arguments import QuestDataset, SkaDataset
 from kbkit.cli.papers.factory import FiguresForm, PaperFigures, Shown, figures
 from kbkit.errors import KbError, Option, UnknownNameError, plural
@@ -24,8 +24,8 @@ Agreement = Annotated[bool, typer.Option("--agreement", help="Show only how anno
 def stark_labels(
     kb: Kb,
     agreement: Agreement = False,
-    format: Format = None,
-    output: Output = None,
+    *,
+    rendering: Rendering,
 ) -> None:
     """List the grades that people gave in the browser.
 
@@ -34,18 +34,17 @@ def stark_labels(
     other programs.
     """
     from kbkit.benchmarks.people.labels import Labels
-    from kbkit.display.render import write as render
     from kbkit.kb import KnowledgeBase
     from kbkit.measures.files import write_gold
 
     with KnowledgeBase(kb) as base:
         known = Labels(base)
         if agreement:
-            render(known.agreement(), format, output)
-        elif output is not None and output.suffix == ".qrels" and format is None:
-            write_gold(known.gold(), output)
+            rendering.write(known.agreement())
+        elif rendering.output is not None and rendering.output.suffix == ".qrels" and rendering.format is None:
+            write_gold(known.gold(), rendering.output)
         else:
-            render(known.judgements(), format, output)
+            rendering.write(known.judgements())
 
 
 @figures(FiguresForm())

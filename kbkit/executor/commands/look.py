@@ -15,9 +15,10 @@ from kbkit.display.pages import print_text
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.executor import languages
 from kbkit.executor.commands.registry import command, parse_choice, parse_pairs, split_words
-from kbkit.executor.executor import Executor, Last, Printout, StatementOutcome
+from kbkit.executor.executor import Executor
 from kbkit.executor.languages import COMMAND, GRAPH
 from kbkit.executor.lexers import parameters
+from kbkit.executor.outcomes import Last, Printout, StatementOutcome
 from kbkit.executor.vocabulary import Argument, Vocabulary
 from kbkit.stores.nodes import typed
 
