@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from kbkit.assets.parameters import convert_all
 from kbkit.display.drawing import ENDINGS, check
 from kbkit.display.pages import print_text
-from kbkit.errors import KbError, UnknownNameError
+from kbkit.errors import KbError, UnknownNameError, clipped
 from kbkit.executor import languages
 from kbkit.executor.commands.registry import command, parse_choice, parse_pairs, split_words
 from kbkit.executor.executor import Executor
@@ -232,8 +232,7 @@ def query(executor: Executor, argument: str) -> StatementOutcome:
 
 
 def _shortened(statement: str) -> str:
-    text = " ".join(statement.split())
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    return clipped(" ".join(statement.split()), _SHOWN)
 
 
 def _kind_of(executor: Executor, name: str) -> str:
