@@ -329,7 +329,8 @@ class _Finder:
                 continue  # an office called as the place that it is at
             is_code = other.columns[by].codes or names.is_id(by) or by in self._keys[other.name]
             own_name = not is_code and names.plain(by) not in names.NAMES
-            if (same_id and self._is_own_code(table, column, other)) or (own_name and not evidence):
+            unsaid = own_name and not evidence and not self._has_all_names(table, column, other, by)
+            if (same_id and self._is_own_code(table, column, other)) or unsaid:
                 continue
             if own and self._keys[other.name] == (by,) and self._is_base(table, other):
                 continue  # of accounts and savings with the same key, one refers to the other
@@ -341,6 +342,13 @@ class _Finder:
             if link:
                 return evidence, link
         return None
+
+    def _has_all_names(self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable, by: str) -> bool:
+        """Return whether lists of texts have elements of one column only, many: ``featuring`` has names of artists."""
+        if column.look != "list" or other is table or other.columns[by].look != "text":
+            return False
+        missing, distinct = self._shared.missing(table, [column.name], other, [by])
+        return distinct >= _TELLING and not missing
 
     def _listed(self, table: ProfiledTable, column: ProfiledColumn) -> TableLink | None:
         """Return the link of a text that is a list of names or keys of another table."""
