@@ -25,6 +25,7 @@ _AS_NOUN = re.compile(r"(?:is|are each|are) the (?!basis|home|subject|work)(\w+)
 _DENIED = re.compile(r"(?:do|does|did|is|are|was|were) not ")
 _ONE_OF_A_KIND = re.compile(r"of an? ")
 _WITH = "with "
+_TAGGED = "tagged "
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,10 @@ class NounPhrase:
             pronouns = [who if clause.is_subject else "that" for clause in full]
             parts = [f"{pronoun} {text}" for pronoun, text in zip(pronouns, texts, strict=True)]
         parts += [f"whose {clause}" for clause in whose]
+        tags = [text.removeprefix(_TAGGED) for text in (*modifiers, *short) if text.startswith(_TAGGED)]
+        if len(tags) > 1:  # not: tagged 'fairy tale' tagged 'princess'
+            modifiers = [text for text in modifiers if not text.startswith(_TAGGED)]
+            short = [_TAGGED + " and ".join(tags), *(text for text in short if not text.startswith(_TAGGED))]
         noun = [self.head(is_plural=is_plural), *nouns, *modifiers, " and ".join(short)]
         noun += [_WITH + " and ".join(having)] if having else []
         return " ".join(filter(None, (*noun, listed(parts))))
