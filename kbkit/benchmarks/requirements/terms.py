@@ -6,6 +6,7 @@ Words alone decide, by a dictionary, articles and function words. What is not su
 from __future__ import annotations
 
 import calendar
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -137,11 +138,19 @@ def _name_end(words: Sequence[str], at: int, *, is_first: bool) -> int:
         return at
     if end < len(words) and words[end] not in EMPTY:  # Andean peaks
         return at
+    if words[end : end + 1] == ["and"] and _ends_list(words[end + 1 : end + 1 + _MAX_NAME]):
+        return at  # the Byzantine and Ottoman Empires
     is_part = (end < len(words) and words[end] in _PARTICLES) or (
         at > 1 and words[at - 1].casefold() in _PARTICLES and words[at - 2][:1].isupper()
     )
     is_other = end - at == 1 and bool(_PEOPLES.fullmatch(words[at]) or words[at] in _DATES)
     return at if is_part or is_other else end
+
+
+def _ends_list(words: Sequence[str]) -> bool:
+    """Return whether words end with the plural that two names share: *Ottoman Empires*."""
+    name = list(itertools.takewhile(lambda word: word[:1].isupper(), words))
+    return len(name) > 1 and name[-1].endswith("s")
 
 
 def _noun_start(words: Sequence[str], at: int) -> int:
