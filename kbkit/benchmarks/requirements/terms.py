@@ -36,6 +36,8 @@ _PARTICLES = words_of(
     """
 )
 """Words inside names."""
+_ADVERBS = frozenset(("away", "down", "off", "out", "over", "up"))
+"""Words that make one noun with a verb before them."""
 _ONE, _THE = frozenset(("a", "an")), "the"
 _OWNERS = frozenset(("the", "his", "her", "its", "their", "my", "our", "your", "each", "every"))
 _POSSESSIVES = _OWNERS - {"the", "each", "every"}
@@ -164,6 +166,8 @@ def _noun_start(words: Sequence[str], at: int) -> int:
     may_own = words[at].endswith("s") and ("ADJ" in lemmas_of(after) or after.endswith(_PARTICIPLES))
     if not _is_noun(words[at]) or may_own or (after and _may_continue(after)) or _is_modifier_of_next(words, at):
         return none
+    if after in _ADVERBS and _may_be_verb(words[at]):
+        return none  # a cover up
     kinds, before = set(lemmas_of(words[at])), words[at - 1] if at else ""
     is_compound = before in lemmas_of(before).get("NOUN", ()) and set(lemmas_of(before)) == {"NOUN"}
     if is_compound and may_be_person(before):
