@@ -159,6 +159,16 @@ class NounPhrase:
 
         return replace(self, clauses=tuple(map(said, self.clauses)))
 
+    def of_several(self, noun: str) -> NounPhrase:
+        """Return the phrase with *actors in films by X* for *actors in a film by X*, of which there are several."""
+        several = re.compile(rf"\b{re.escape(plural(noun))}\b")
+
+        def said(clause: Clause) -> Clause:
+            ways = [way for way in clause.others if several.search(way.plural)] if clause.is_after else []
+            return replace(ways[0], others=tuple(ways[1:])) if ways else clause
+
+        return replace(self, clauses=tuple(map(said, self.clauses)))
+
     def sharing(self, noun: str, name: str, roles: Mapping[str, str], *, are_several: bool = True) -> NounPhrase:
         """Return the phrase with *a country that X lies in* for *the same country as X*, if ``are_several``.
 
