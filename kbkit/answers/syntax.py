@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
+from functools import cache
 from typing import Any, TypeAlias
 
 from kbkit.answers.syntax_tree import (
@@ -106,9 +107,17 @@ def subtrees(tree: Expression) -> Iterator[object]:
         part = stack.pop()
         yield part
         if isinstance(part, _BRANCHES):
-            inner = [getattr(part, f.name) for f in fields(part)]
-            for value in reversed(inner):
-                stack.extend(reversed(value) if isinstance(value, tuple) else [value])
+            for name in _reversed_fields(type(part)):
+                value = getattr(part, name)
+                if isinstance(value, tuple):
+                    stack.extend(reversed(value))
+                else:
+                    stack.append(value)
+
+
+@cache
+def _reversed_fields(branch: type[Any]) -> list[str]:
+    return [field.name for field in reversed(fields(branch))]
 
 
 def slots(tree: Expression) -> list[str]:

@@ -118,6 +118,9 @@ class Read:
     @property
     def is_sure(self) -> bool:
         """Whether the answers can be used as they are: the reading is trusted, and more likely right than not."""
+        # Most queries of a search are no questions. This tells without the answers of their readings.
+        if not self.by_clauses.is_trusted and not any(one.is_trusted for one in self.readings[:MAX_EXECUTED]):
+            return False
         return self.best is not None and self.best.is_trusted and self.confidence >= SURE
 
     @cached_property
