@@ -2,9 +2,10 @@
 
 For STaRK-Prime's subset and Cranfield, each embedder's vectors are built in a copy of the KB; ``build`` is the time for
 Prime's 2,991 texts with their chunks. The milliseconds are those of embedding one query, the median of 100 with the
-model in memory. CPU times are those of this process; with ``OMP_NUM_THREADS=1`` they have no waiting threads in them. Figures of modes ``dense`` and ``hybrid`` are of all queries; those of ``hybrid`` once with the default
-weight of ``dense`` (0.3), and once with weight 1, for embedders as strong as full text. ``KBKIT_EMBEDDERS`` adds names,
-separated by spaces; those whose packages are missing are skipped.
+model in memory. CPU times are those of this process, without waiting threads if ``OMP_NUM_THREADS`` is 1. Figures of
+modes ``dense`` and ``hybrid`` are of all queries; those of ``hybrid`` once with the default weight of ``dense`` (0.3),
+and once with weight 1, for embedders as strong as full text. ``KBKIT_EMBEDDERS`` adds names, separated by spaces; those
+whose packages are missing are skipped.
 """
 
 from __future__ import annotations
