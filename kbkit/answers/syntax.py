@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
-from functools import cache
 from typing import Any, TypeAlias
 
 from kbkit.answers.syntax_tree import (
@@ -83,6 +82,8 @@ _BRANCHES = (
     *(Aggregate, ValueColumn, Group, Order),
 )
 """Classes with parts."""
+_PARTS: dict[type, list[str]] = {kind: [part.name for part in reversed(fields(kind))] for kind in _BRANCHES}
+"""The fields of each, the last one first."""
 
 _Change: TypeAlias = Callable[[Expression | Step], Any]
 """Returns a part of a tree with a change."""
@@ -106,18 +107,12 @@ def subtrees(tree: Expression) -> Iterator[object]:
     while stack:
         part = stack.pop()
         yield part
-        if isinstance(part, _BRANCHES):
-            for name in _reversed_fields(type(part)):
-                value = getattr(part, name)
-                if isinstance(value, tuple):
-                    stack.extend(reversed(value))
-                else:
-                    stack.append(value)
-
-
-@cache
-def _reversed_fields(branch: type[Any]) -> list[str]:
-    return [field.name for field in reversed(fields(branch))]
+        for name in _PARTS.get(type(part), ()):
+            value = getattr(part, name)
+            if isinstance(value, tuple):
+                stack.extend(reversed(value))
+            else:
+                stack.append(value)
 
 
 def slots(tree: Expression) -> list[str]:

@@ -43,7 +43,7 @@ LEGS, COMBINED = ("bm25", "dense", "multivector"), ("hybrid", "relational", "aut
 MEASURES = ("hit@1", "hit@5", "hit@10", "recall@20", "mrr", "ndcg@10")
 HELD = "held "
 FILMS, ASKED, DEPTH, TIMED = 6_000, 400, 100, 100
-FEW, DRAWS = (20, 40, 100), 5
+FEW, DRAWS = (30, 50, 100), 5
 
 
 class Set(NamedTuple):
