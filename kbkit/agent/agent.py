@@ -255,7 +255,7 @@ class Agent:
         )
 
     def _sentence(self, question: str, history: Sequence[EarlierQuestion], best: Outcome) -> tuple[str, Usage]:
-        """Return the answer in the model's words, empty if the model fails: the rows are found."""
+        """Return the answer in the model's words, empty if it fails or writes no sentence: the rows are found."""
         inputs = {
             "question": question,
             "history": [turn._asdict() for turn in history],
@@ -267,4 +267,5 @@ class Agent:
             answer, usage = self._asked(SENTENCE, inputs)
         except KbError:
             return "", Usage()
-        return "" if answer.problem else " ".join(str(answer.value).split()), usage
+        text = "" if answer.problem else " ".join(str(answer.value).split())
+        return ("" if text.startswith(("{", "[")) else text), usage  # a small model repeats the JSON that it was given
