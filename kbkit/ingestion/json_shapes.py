@@ -201,7 +201,7 @@ def _object(path: Path) -> dict[str, Any] | None:
 
 def _with_resources(top: dict[str, Any]) -> dict[str, Any]:
     """Return an object with the list of its resources; without any, with lists in place of their wrappers."""
-    found = json_resources.listed(top)
+    found = json_resources.listed(top) or json_markers.bindings(top) or json_markers.named_values(top)
     return {"records": found} if found else json_markers.without_wrappers(top)
 
 

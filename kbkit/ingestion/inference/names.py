@@ -53,6 +53,8 @@ RELATIONS = (
     "interaction type", "relationship type",
 )  # fmt: skip
 
+ORDINALS = frozenset(("no", "nr", "num", "number", "nummer", "pos", "index", "seq", "order"))
+"""Last words of columns that may count the rows of something, rather than identify a thing."""
 _IDS = frozenset(
     [
         "id",
