@@ -147,7 +147,7 @@ def named_values(top: Mapping[str, Any]) -> list[dict[str, Any]]:
     """
     forms = {re.sub(r"[A-Z]", "A", re.sub(r"[a-z]", "a", re.sub(r"\d+", "9", name))) for name in top}
     texts = all(isinstance(value, str) for value in top.values())
-    if len(top) < _FEWEST_CODES or len(forms) != 1 or not texts or not re.fullmatch("A{1,3}|a{2}|[Aa-]*9", *forms):
+    if len(top) < _FEWEST_CODES or len(forms) != 1 or not texts or not re.fullmatch("A{1,3}|a{2}|[Aa-]*9", max(forms)):
         return []
     return [{"key": name, "name": value} for name, value in top.items()]
 

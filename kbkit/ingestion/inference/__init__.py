@@ -104,7 +104,12 @@ class Examination:
         used = copy.deepcopy(self.tables)  # corrections change them
         plan = _plan(self.con, used, corrections or Corrections())
         toml = script.recipe(plan, used, name, _title(plan), source_file=source_file)
-        of_tables = (source_notes.missing(used), source_notes.dates(used), source_notes.left_out(used))
+        of_tables = (
+            source_notes.missing(used),
+            source_notes.dates(used),
+            source_notes.left_out(used),
+            source_notes.single(used),
+        )
         of_plan = (source_notes.unlinked(self.con, used, plan), source_notes.mixed(plan), source_notes.renamed(plan))
         found = (*of_tables, *of_plan, source_notes.strangers(plan), source_notes.repeated(used))
         notes = [*self.notes, *chain.from_iterable(found)]
@@ -228,10 +233,11 @@ _TAKEN = frozenset(
     [
         "nodes", "edges", "texts", "relation_names", "attribute_names", "type_iris", "relation_iris", "candidate_types",
         "typed_nodes", "raw_nodes", "merged_nodes", "shared_keys", "raw_edges", "resolved_edges", "one_way",
-        "typed_texts", "raw_texts", "joined_texts", "file", "folded", "batches",
+        "typed_texts", "raw_texts", "joined_texts", "file", "folded", "batches", "tables", "databases", "schemas",
+        "variables",
     ]
 )  # fmt: skip
-"""Names of tables that the load itself makes."""
+"""Names of tables that the load itself makes, or that mean something else to ``DESCRIBE``."""
 
 
 def _by_file(tables: Mapping[ProfiledTable, Sequence[Path]], files: Mapping[Path, Path]) -> dict[Path, ProfiledTable]:
@@ -323,7 +329,7 @@ def _specs(
     elif kind == "json" and len(lists := json_shapes.tables(path)) > 1:
         for name in lists:
             yield name, replace(spec, table=name)
-    elif kind == "json" and len(lists) == 1 and not set(names.words(only := next(iter(lists)))) <= nouns.SAYS_NOTHING:
+    elif kind == "json" and len(lists) == 1 and _says_something(only := next(iter(lists))):
         yield only, spec
     elif kind in sources.DELIMITERS:
         detected = dialect.detect(path, no_header=no_header)
@@ -340,6 +346,11 @@ def _specs(
         yield stem, declared_data.specified(own, path, declared) if declared else own
     else:
         yield stem, spec
+
+
+def _says_something(name: str) -> bool:
+    """Return whether the name of a list says what its records are; ``3166-1`` and ``data`` do not."""
+    return not {word for word in names.words(name) if not word.isdigit()} <= nouns.SAYS_NOTHING
 
 
 def _pattern(given: Path, roots: Sequence[Path]) -> str:

@@ -246,7 +246,10 @@ def _csv_on_the_web(given: Path, path: Path, _: Sequence[Path]) -> Iterator[tupl
         dialect = one.get("dialect", top.get("dialect"))
         headless = isinstance(dialect, dict) and dialect.get("header") is False and all(names[file])
         own = names[file] if headless else ()
-        yield file, DeclaredTable(given, columns_of(schema.get("primaryKey"), file), tuple(links), own, _dialect(dialect))
+        yield (
+            file,
+            DeclaredTable(given, columns_of(schema.get("primaryKey"), file), tuple(links), own, _dialect(dialect)),
+        )
 
 
 def _darwin_core(given: Path, path: Path, _: Sequence[Path]) -> Iterator[tuple[Path, DeclaredTable]]:

@@ -369,7 +369,10 @@ def tables(names: Sequence[str]) -> list[list[str]]:
     """Return the words of each table name, without those that all names share or that say nothing about the rows."""
     split = [list(words(name)) or ["table"] for name in names]
     for place in (0, -1):
-        while len(split) > 2 and all(len(parts) > 1 for parts in split) and len({parts[place] for parts in split}) == 1:
+        while len(split) > 2 and len({parts[place] for parts in split}) == 1:
+            rest = [parts[1:] if place == 0 else parts[:-1] for parts in split]
+            if not all(rest) or all(word.isdigit() for parts in rest for word in parts):
+                break
             for parts in split:
                 parts.pop(place)
     _drop_most_common(split)
@@ -388,7 +391,8 @@ def _drop_most_common(tables: Sequence[list[str]]) -> None:
     others = {tuple(parts) for parts in tables if parts[0] != word}
     rest = [tuple(parts[1:]) for parts in tables if parts[0] == word]
     if count < len(tables) and count > 2 and count >= _MOST_NAMES * len(tables) and all(rest):
-        known = word.isdigit() or dictionary().getLemma(word, "NOUN", lemmatize_oov=False)
+        bare = all(one.isdigit() for parts in rest for one in parts)
+        known = bare or word.isdigit() or dictionary().getLemma(word, "NOUN", lemmatize_oov=False)
         if not known and len(set(rest)) == len(rest) and not others & set(rest):
             for parts in tables:
                 if parts[0] == word:

@@ -59,13 +59,16 @@ class SharedValues:
         return self._known[place]
 
     def are_equal(self, table: ProfiledTable, column: ProfiledColumn, by: str) -> bool:
-        """Return whether nearly each row has the same value in two columns, as far as it has both: one copies the other,
-        and a code that was changed later refers to no other row.
+        """Return whether nearly each row has the same value in two columns, as far as it has both.
+
+        One copies the other then, and a code that was changed later refers to no other row.
         """
         if column.look == "list":
             return False
         a, b = reference(table, [column.name]), reference(table, [by])
-        query = f"SELECT count_if({a} = {b}) >= {_COPIED} * count_if({a} = {b} OR {a} <> {b}) FROM {identifier(table.name)}"
+        query = (
+            f"SELECT count_if({a} = {b}) >= {_COPIED} * count_if({a} = {b} OR {a} <> {b}) FROM {identifier(table.name)}"
+        )
         return self._con.execute(query).fetchall() == [(True,)]
 
     def are_consecutive(self, table: ProfiledTable, column: ProfiledColumn) -> bool:

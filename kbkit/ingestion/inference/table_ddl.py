@@ -64,7 +64,7 @@ def _parts(body: str) -> Iterator[str]:
 
 def _table(body: str) -> SqlTable:
     primary: tuple[str, ...] = ()
-    foreign = []
+    foreign: list[tuple[tuple[str, ...], str, tuple[str, ...]]] = []
     for part in _parts(body):
         if _NO_COLUMN.match(part):
             more = _constraints(part)
@@ -90,4 +90,4 @@ def _columns(text: str | None) -> tuple[str, ...]:
 
 def _last(name: str) -> str:
     """Return the last part of a name without its quotes, in lower case."""
-    return re.findall(_NAME, name)[-1].strip('"`[]').casefold()
+    return str(re.findall(_NAME, name)[-1]).strip('"`[]').casefold()
