@@ -14,7 +14,6 @@ from kbkit.ingestion.inference.keys import is_unique
 from kbkit.ingestion.inference.looks import ProfiledColumn
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.roles import NodeTable, TablePlan
-from kbkit.ingestion.inference.shared_values import SharedValues
 from kbkit.ingestion.request import Corrections
 
 if TYPE_CHECKING:
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
 
 MOST = 5
 """Guesses that are named: more would not be read."""
-_FEWEST, _MISSING = 5, 0.05
-"""Different values from which a column may refer to a table, and the fraction of them that may be missing there."""
 _SHORTEST, _LONGEST = 3, 60
 """Mean numbers of characters of names."""
 _WHOLE_NAMES = frozenset(f"{word} name" for word in ("full", "real", "display", "long", "official"))
@@ -44,9 +41,7 @@ def unsure(
     con: Connection, tables: Sequence[ProfiledTable], plan: TablePlan, told: Corrections
 ) -> Sequence[UnsureGuess]:
     """Return the guesses that may be wrong, those that matter most first."""
-    found = itertools.chain(
-        _dates(tables), _unclear(plan), _unlinked(con, plan, told), _names(plan), _keys(con, plan, told)
-    )
+    found = itertools.chain(_dates(tables), _unclear(plan), _names(plan), _keys(con, plan, told))
     return list(itertools.islice(found, MOST))
 
 
@@ -60,40 +55,6 @@ def _dates(tables: Sequence[ProfiledTable]) -> Iterator[UnsureGuess]:
 def _unclear(plan: TablePlan) -> Iterator[UnsureGuess]:
     for column, tables in plan.unclear.items():
         yield UnsureGuess(f"{column} may refer to {' or '.join(tables)}", Option("links", f"{column}={tables[0]}"))
-
-
-def _unlinked(con: Connection, plan: TablePlan, told: Corrections) -> Iterator[UnsureGuess]:
-    """Yield the columns without a link that hold keys of one table: nearly all of their values are."""
-    shared = SharedValues(con)
-    linked = {f"{nodes.table.name}.{name}" for nodes in plan.nodes for _, link in nodes.links for name in link.columns}
-    decided = {*linked, *plan.unclear, *told.links, *told.nodes}
-    targets = [nodes for nodes in plan.nodes if len(nodes.key) == 1 and not nodes.table.of and not nodes.table.beyond]
-    parts = [
-        (nodes.table, [name for name in nodes.values if name not in (*nodes.key, *nodes.named)]) for nodes in plan.nodes
-    ]
-    parts += [(edges.table, list(edges.values)) for edges in plan.edges]
-    for table, values in parts:
-        for column in (table.columns[name] for name in values if f"{table.name}.{name}" not in decided):
-            found = [nodes.table for nodes in targets if _refers(shared, table, column, nodes)]
-            if len(found) == 1:
-                message = f"{table.name}.{column.name} has keys of {found[0].name}, but is no link"
-                yield UnsureGuess(message, Option("links", f"{table.name}.{column.name}={found[0].name}"))
-
-
-def _refers(shared: SharedValues, table: ProfiledTable, column: ProfiledColumn, nodes: NodeTable) -> bool:
-    """Return whether nearly all values of a column are keys, which is no coincidence: they are texts with digits or
-    of some length, or numbers of a column that is named as an identifier.
-    """
-    key = nodes.table.columns[nodes.key[0]]
-    if nodes.table is table or column.look != key.look or column.distinct < _FEWEST or column.problem:
-        return False
-    telling = column.length >= _SHORTEST if column.look == "text" else names.is_id(column.name)
-    if column.look not in ("text", "integer") or not telling:
-        return False
-    missing, distinct = shared.missing(table, [column.name], nodes.table, nodes.key)
-    if distinct < _FEWEST or missing > _MISSING * distinct:
-        return False
-    return column.look == "text" or not shared.are_dense(table, column, nodes.table, nodes.key[0])
 
 
 def _names(plan: TablePlan) -> Iterator[UnsureGuess]:
