@@ -348,7 +348,8 @@ def _without_codes(names: Sequence[str]) -> list[str]:
     """Return names without the codes and numbers in them, unless these tell them apart or nothing else is left."""
     short = [_CODED.sub("", name).strip("_- .") for name in names]
     counts = Counter(name.casefold() for name in short)
-    return [one if one and counts[one.casefold()] == 1 else name for one, name in zip(short, names, strict=True)]
+    telling = [one if re.search(r"[^\W\d_]", one) else "" for one in short]
+    return [one if one and counts[one.casefold()] == 1 else name for one, name in zip(telling, names, strict=True)]
 
 
 def without_brackets(names: Sequence[str]) -> list[str]:
