@@ -42,6 +42,8 @@ _SOME = 0.1
 """The same fraction for addresses, which are equal only if they are of the same thing."""
 _FEWEST_NUMBERS = 3
 """Different numbers from which a column without a telling name may refer to a table."""
+_MANY, _STRANGERS = 50, 0.1
+"""Different pairs of values from which the columns of a key may refer to it, and the fraction that may be missing."""
 _OWN = 7
 """Number of the first :data:`names.NAMES` that never name another thing; a later one is a user's login."""
 _PAIR = 2
@@ -201,8 +203,8 @@ class _Finder:
                 continue
             if len(key) > 1 and other is not table and other.name not in declared and set(key) <= set(table.columns):
                 missing, distinct = self._shared.missing(table, key, other, key)
-                if distinct and not missing:
-                    yield TableLink(key, other.name, key, distinct=distinct)
+                if distinct and (not missing or (distinct >= _MANY and missing <= _STRANGERS * distinct)):
+                    yield TableLink(key, other.name, key, False, missing, distinct)
 
     def _by_name_and_more(self, table: ProfiledTable, links: Sequence[TableLink]) -> list[TableLink]:
         """Return the link by a name and another column, which have the same names in the other table and identify its
@@ -465,6 +467,8 @@ class _Finder:
             only = len(table.columns) == 2 and names.fit(column.name, table.type) == 3
             named = names.is_id(column.name) and not names.is_generic(column.name) and kind != table.type
             named = named and not names.is_measure(kind) and column.distinct > 1
+            ordinal = column.look == "integer" and names.words(column.name)[-1] in names.ORDINALS
+            named = named and not (ordinal and self._shared.are_consecutive(table, column))
             if only or (named and not is_unique(self._con, table, [column.name])):
                 return [TableLink((column.name,), "", (), loose=kind)]
         return []
