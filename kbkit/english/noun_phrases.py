@@ -26,6 +26,8 @@ _DENIED = re.compile(r"(?:do|does|did|is|are|was|were) not ")
 _ONE_OF_A_KIND = re.compile(r"of an? ")
 _WITH = "with "
 _TAGGED = "tagged "
+_LINKED = ("from ", "in ", _WITH, _TAGGED)
+"""How modifiers begin that may precede others."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,11 @@ class NounPhrase:
         ``modifiers`` follow the noun (``from 1990 or later``), ``whose`` clauses end the phrase.
         """
         reduce = reduce and not whose  # these would seem to belong to the last name
+        amounts = [text for text in modifiers if not text.startswith(_LINKED)]
+        if len(amounts) > 1:  # not: lakes up to 200 km² in area up to 20 m deep
+            modifiers = [*(text for text in modifiers if text.startswith(_LINKED)), " and ".join(amounts)]
+        if len(modifiers) > 1:  # not: movies from 1998 lasting 110 minutes or more directed by Ann Lee
+            reduce = False
         is_with = any(text.startswith(_WITH) for text in modifiers)  # not: 900 votes tagged 'love', or coming from Peru
         nouns = [one.plural if is_plural else one.singular for one in self.clauses if one.is_after]
         after = [clause for clause in self.clauses if not clause.before and not clause.is_after]

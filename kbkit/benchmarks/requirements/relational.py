@@ -475,6 +475,8 @@ def _unfit_middles(kb: KnowledgeBase, template: Template, bindings: pl.DataFrame
     plan = kb.session.resolved(template.tree(), template.expression)
     types = {p.source.name: p.type for p in plan.parameters if isinstance(p.source, syntax.Slot)}
     merged = merged_nodes(kb)
+    if template.exclude_start and is_untyped(plan.root.type) and not any(back for *_, back in _middles(plan)):
+        found |= _of_themselves(kb, template, types, bindings)  # other writers of films directed by Ann Lee
     words = phrase(kb, template)
     for slot, middle, moves, leads_back in _middles(plan):
         is_work = type_noun(types[slot] or "").rpartition(" ")[2] in WORKS
@@ -489,6 +491,20 @@ def _unfit_middles(kb: KnowledgeBase, template: Template, bindings: pl.DataFrame
             is_riddle = is_named and ((len(middles) > 1) if leads_back else (len(middles) == 1))
             if is_riddle or not merged.isdisjoint(middles):
                 found.add(binding)
+    return found
+
+
+def _of_themselves(
+    kb: KnowledgeBase, template: Template, types: Mapping[str, str | None], bindings: pl.DataFrame
+) -> set[int]:
+    """Return the bindings whose named node is an answer itself."""
+    answers = kb.answers_many(template.expression, bindings).select("binding", "node")
+    found: set[int] = set()
+    for slot in bindings.columns:
+        keys = [key.removeprefix("#") for key in bindings[slot].to_list()]
+        nodes = pl.Series(kb.stores.nodes.unique_ids(types[slot] or "", keys), dtype=answers["node"].dtype)
+        named = pl.DataFrame({"binding": range(len(nodes)), "node": nodes}).cast({"binding": answers["binding"].dtype})
+        found.update(answers.join(named, on=["binding", "node"], how="semi")["binding"].to_list())
     return found
 
 

@@ -26,7 +26,7 @@ from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
 from tests.loops import each
 
-SEED, KG, TEXT = 5, 12, 3
+SEED, KG, TEXT = 7, 12, 3
 NOISE = 300  # units of an instance; the default is eight times as many
 
 

@@ -92,7 +92,7 @@ def sound(instances: Sequence[Instance]) -> None:
 @pytest.mark.system
 def test_the_statements_hold_for_questions_over_rows(by_rows: list[Instance]) -> None:
     sound(by_rows)
-    assert {len(one.positive) for one in by_rows} >= {1, 2, 3, 4, 5, 6}
+    assert {len(one.positive) for one in by_rows} >= {1, 2, 3, 4, 5}
     assert np.mean([len(one.answers) for one in by_rows]) < 1.5
     kinds = Counter(one.provenance.question_id for one in by_rows)
     assert set(kinds) >= {"lookup", "compare", "sum", "difference", "count among", "same", "filter", "highest"}
@@ -121,7 +121,7 @@ def test_rows_keep_the_order_of_the_table_and_synthesized_ones_are_spread(by_row
         assert all(unit.synthesized == "rule" and unit.check for unit in made)
     one = next(one for one in by_rows if one.title == "Players")
     made = [unit.position for unit in one.noise if unit.synthesized]
-    assert len(made) > 120
+    assert len(made) > 100  # those that meet the conditions of the question are left out
     assert np.std(made) > 30
     assert min(made) < 10 < 130 < max(made)
 
