@@ -27,6 +27,7 @@ from kbkit.english.question_words import DWELLING, OUTCOMES
 from kbkit.english.types import type_noun
 from kbkit.english.words import may_be_person, may_be_verb
 from kbkit.errors import KbError
+from kbkit.questions.answer_kinds import other_kind
 from kbkit.questions.candidates import Topic
 from kbkit.questions.clauses import Clauses
 from kbkit.questions.elements import VALUE, Elements
@@ -112,9 +113,12 @@ class ClauseReader:
         words = [question.tokens[at].word for at in question.content(set())]
         planner = Planner(self.elements, links, clauses, words, [token.word for token in question.tokens])
         try:
-            return ClauseReading(self.elements, links, clauses, planner, planner.plan())
+            tree = planner.plan()
+            if asks := other_kind(self.elements, tree, question.text.casefold()):
+                raise NotReadError(f"'{asks}'")
         except NotReadError as error:
             return ClauseReading(self.elements, links, clauses, planner, None, str(error))
+        return ClauseReading(self.elements, links, clauses, planner, tree)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from itertools import islice
 import numpy as np
 
 from kbkit.errors import KbError
+from kbkit.questions.answer_kinds import other_kind
 from kbkit.questions.candidates import frames
 from kbkit.questions.chain_doubts import ChainDoubts
 from kbkit.questions.chain_reading import ChainReading
@@ -138,6 +139,8 @@ class Read:
         ignored += ["'how much'"] * (self.by_clauses.clauses.is_how_much and not self.chain.has_attribute)
         ignored += ["'who'"] * (self.by_clauses.clauses.is_who and doubts.ends_with_things)
         ignored += ["'when'"] * (self.by_clauses.clauses.asks_for == "when" and doubts.is_undated)
+        asks = other_kind(self.by_clauses.elements, self.chain.tree, self.question.text.casefold())
+        ignored += [f"'{asks}'"] * bool(asks)
         ignored += ["an attribute"] * (self.by_clauses.clauses.asks_attribute and not self.chain.ends_with_attribute)
         used = {at for topic in self.chain.topics for at in topic.words}
         named = {self.question.tokens[at].word for at in used}

@@ -250,8 +250,8 @@ def _numbers_left(at: Rewriter) -> None:
             if not is_type(target.label):
                 clauses.targets[number] = replace(target, total="sum")
             at.text = at.text.replace(" in total ", " ")
-    if re.search(" how many | number of |^ count ", at.text):
-        is_noun = re.search(r"(?: how many| number of|^ count) (?:the )?<C\d+> ", at.text)
+    if re.search(" how many | number of | number <C|^ count ", at.text):
+        is_noun = re.search(r"(?: how many| number(?: of)?|^ count) (?:the )?<C\d+> ", at.text)
         values = [value for one in clauses.restrictions for value in one.values]
         named = not all(value.values for value in values)
         if clauses.targets or clauses.context or not values or named or not is_noun:
