@@ -22,13 +22,20 @@ _EACH = re.compile(r"\b(?:each|every|per|by|respectively|all)\b")
 
 def other_kind(elements: Elements, tree: Expression, text: str) -> str:
     """Return the words of a question (``text``, in lower case) that ask for another kind of answer; "" if none do."""
-    if (found := _WHO.search(text)) and _are_measures(elements, tree):
+    if (found := _WHO.search(text)) and (_are_measures(elements, tree) or _are_things(elements, tree)):
         return found[1]
     if (found := _HOW_MANY.search(text)) and not _has_number(elements, tree):
         return found[1] or found[2]
     if (found := _HOW_MUCH.search(text)) and not _EACH.search(text) and _are_several(elements, tree):
         return found[1]
     return ""
+
+
+def _are_things(elements: Elements, tree: Expression) -> bool:
+    """Return whether an expression gives nodes that are no people, though the KB has types of people."""
+    kind = answer_type(tree)
+    people = {elements.types[number].name for number in elements.people}
+    return not isinstance(tree, Aggregate) and bool(people) and kind is not None and kind not in people
 
 
 def _types(elements: Elements, tree: Aggregate) -> list[str]:
