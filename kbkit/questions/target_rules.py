@@ -41,7 +41,7 @@ _MARKED = frozenset(
     """
     average mean total sum maximum minimum max min more less fewer than larger smaller higher lower greater twice double
     half percent percentage ratio difference increase between before after not no never without only every except nor
-    neither each per
+    neither each per same
     """.split()  # noqa: SIM905
 ) | {*SUPERLATIVES}
 """Words that say that the question is another one, if no rule has read them."""
