@@ -44,6 +44,8 @@ _NUMBERED, _LEAST_FLAGS = frozenset(("number", "count", "level", "grade", "score
 """Last words of numbers that may happen to be 0 and 1 only, and the nodes from which two values say yes and no."""
 _CLASS_STEMS = frozenset(map(stem, CONCEPTS["kind"]))
 """Stems of the words for kinds that labels have."""
+_CLASS_NOUNS = ("group", "class", "genre")
+"""Nouns for kinds that stand for one another at the end of a label."""
 _FREQUENT, _RARE = (2, 0.25), (4, 0.5)
 """Greatest rank of the senses of synonyms, and how similar they must be at least; of rarer senses they must be more."""
 _SAME_KIND, _AKIN = 1, 0.6
@@ -154,6 +156,9 @@ class LabelLookup:
             options = [LabelOption(kind, "key", _WHOLE) for kind in named] or options  # order number
         if len(words) == 1 and words[0] in _KEY_WORDS and options:
             options += [LabelOption(n, "key", _NUMBER) for n in range(len(self.elements.types))]
+        if not options and len(words) > 1 and words[-1] in CLASSES:
+            others = (self.labelled([*words[:-1], other]) for other in _CLASS_NOUNS)
+            return next((found for found in others if found and found[0].score >= _WHOLE), ())  # blood type, of a group
         options = options or self._short(words)
         if len(words) > 2 and words[0] in CLASSES and words[1] == "of":
             options = self._classes_of(words[2:]) or options
