@@ -35,6 +35,7 @@ from kbkit.questions.lexicon import cosine
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.links import Linker, QuestionLink
 from kbkit.questions.meanings import NotReadError
+from kbkit.questions.measure_nouns import MeasureNouns
 from kbkit.questions.mentions import Mention
 from kbkit.questions.plans import Planner
 from kbkit.questions.question import Question
@@ -100,10 +101,12 @@ class ClauseReader:
         self.elements = elements
         self._linker = Linker(elements, AttributeValues.of(elements.session.stores))
         self._nouns = TypeNouns(elements)
+        self._measures = MeasureNouns(elements)
 
     def read(self, question: Question, mentions: list[Mention]) -> ClauseReading:
         """Return the reading of a question; see :class:`ClauseReading`."""
         links = self._nouns.linked(question, self._linker.links(question, mentions))
+        links = self._measures.linked(question, links)
         clauses = read_clauses(question, links)
         about = self._nouns.about(question, links)
         events = (target.label is not None and is_participle(target.label.text) for target in clauses.targets)

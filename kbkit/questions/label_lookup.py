@@ -156,10 +156,7 @@ class LabelLookup:
             options = [LabelOption(kind, "key", _WHOLE) for kind in named] or options  # order number
         if len(words) == 1 and words[0] in _KEY_WORDS and options:
             options += [LabelOption(n, "key", _NUMBER) for n in range(len(self.elements.types))]
-        if not options and len(words) > 1 and words[-1] in CLASSES:
-            others = (self.labelled([*words[:-1], other]) for other in _CLASS_NOUNS)
-            return next((found for found in others if found and found[0].score >= _WHOLE), ())  # blood type, of a group
-        options = options or self._short(words)
+        options = options or self._of_class(words) or self._short(words)
         if len(words) > 2 and words[0] in CLASSES and words[1] == "of":
             options = self._classes_of(words[2:]) or options
         heads = {option.type: option for option in options if not option.attribute}
@@ -177,6 +174,13 @@ class LabelLookup:
         # A type also by its last word, beside an attribute of that name: the makers, of car_maker.
         kept = [o for o in options if o.score >= best - (0.15 if o.attribute else 0.3)]
         return tuple(sorted(kept, key=lambda option: -option.score))
+
+    def _of_class(self, words: Sequence[str]) -> list[LabelOption]:
+        """Return the labels that end with another noun for a kind: *blood type*, of a blood_group."""
+        if len(words) < 2 or words[-1] not in CLASSES:
+            return []
+        others = (self.labelled([*words[:-1], other]) for other in _CLASS_NOUNS)
+        return next(([*found] for found in others if found and found[0].score >= _WHOLE), [])
 
     def _is_head(self, one: str, kind: int) -> bool:
         """Return whether a stem is of the last word of the name of a type: of orders, but not casks of cask_order."""

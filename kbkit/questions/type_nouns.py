@@ -76,7 +76,7 @@ class TypeNouns:
         return frozenset(map(stem, label_words(self.elements.session.stores.directory.path.stem)))
 
     def about(self, question: Question, links: Sequence[QuestionLink]) -> set[str]:
-        """Return the words that the name of the KB says before types and of the whole: *power* stations, in the *club*."""
+        """Return the words that the name of the KB says: before types, *power* stations, or of all, in the *club*."""
         firsts = {link.first for link in links if link.types()}
         words = [token.word for token in question.tokens]
         before = {word for at, word in enumerate(words) if at + 1 in firsts}
