@@ -316,4 +316,5 @@ class ClauseReading:
         ignored += ["a negation"] * (negated and not is_difference)
         ignored += ["yes or no"] * clauses.is_yes_no
         ignored += ["several values"] * (len({target.meaning for target in clauses.targets}) > 1)
-        return ignored + [what for what in clauses.unread if not (is_difference and what in ("'not'", "'no'"))]
+        read = {"'same'", *(("'not'", "'no'") if is_difference else ())}  # chains say what is shared themselves
+        return ignored + [what for what in clauses.unread if what not in read]

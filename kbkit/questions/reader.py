@@ -135,7 +135,7 @@ class Read:
         ignored += ["a superlative"] * is_unfit
         is_any = doubts.is_any_date or (self.by_clauses.reason == SEVERAL_DATES and self.chain.has_attribute)
         ignored += [SEVERAL_DATES] * is_any
-        is_same = bool(re.search(r"\bsame\b.+\bas\b|\bshares?\b.+\bwith\b", self.question.text.casefold()))
+        is_same = bool(re.search(r"\bsame\b|\bshares?\b.+\bwith\b", self.question.text.casefold()))
         ignored += ["what is shared"] * (is_same and not self.chain.is_shared)
         ignored += ["'how much'"] * (self.by_clauses.clauses.is_how_much and not self.chain.has_attribute)
         ignored += ["'who'"] * (self.by_clauses.clauses.is_who and doubts.ends_with_things)
