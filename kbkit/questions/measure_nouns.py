@@ -32,7 +32,8 @@ class MeasureNouns:
         """Return the links with one for the word that means a measure, if a measure is missing."""
         found = list(links)
         words = [token.word for token in question.tokens]
-        if _ASKING.isdisjoint(words) or "many" in words or any(one.is_number for link in found for one in link.attributes()[:1]):
+        is_named = any(one.is_number for link in found for one in link.attributes()[:1])
+        if _ASKING.isdisjoint(words) or "many" in words or is_named:
             return found
         options = self._measures(found)
         linked = {at for link in found for at in range(link.first, link.last)}
