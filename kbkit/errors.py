@@ -332,6 +332,11 @@ def suggest(name: str, choices: Iterable[str], limit: int = 5, noun: str = "name
     return f"There are {len(known)}, for example " + ", ".join(known[:limit])
 
 
+def clipped(text: str, limit: int = 60) -> str:
+    """Return a text of at most ``limit`` characters, the end of a longer one replaced by ``...``."""
+    return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
 def plural(count: int, noun: str, plural_noun: str = "") -> str:
     """Return a count with its noun: ``1 node``, ``3,000 nodes``; ``plural_noun`` is the plural if not noun + ``s``."""
     return f"{count:,} {noun if count == 1 else plural_noun or noun + 's'}"

@@ -106,11 +106,6 @@ class AgentAnswer:
         """The number of steps rolled back."""
         return sum(step.rolled_back for step in self.trace)
 
-    @property
-    def turn(self) -> EarlierQuestion:
-        """The answer as a turn of the conversation."""
-        return EarlierQuestion(self.question, self.sparql, self.shown)
-
 
 class Agent:
     """Answers questions on one KB. Thread-safe; each question has its own state.
@@ -260,7 +255,7 @@ class Agent:
         )
 
     def _sentence(self, question: str, history: Sequence[EarlierQuestion], best: Outcome) -> tuple[str, Usage]:
-        """Return the answer in the model's words, empty if the model fails: the rows are found."""
+        """Return the answer in the model's words, empty if it fails or writes no sentence: the rows are found."""
         inputs = {
             "question": question,
             "history": [turn._asdict() for turn in history],
@@ -272,4 +267,5 @@ class Agent:
             answer, usage = self._asked(SENTENCE, inputs)
         except KbError:
             return "", Usage()
-        return "" if answer.problem else " ".join(str(answer.value).split()), usage
+        text = "" if answer.problem else " ".join(str(answer.value).split())
+        return ("" if text.startswith(("{", "[")) else text), usage  # a small model repeats the JSON that it was given

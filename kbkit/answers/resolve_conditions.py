@@ -128,7 +128,8 @@ class ConditionResolver(ABC):
         if isinstance(other, syntax.Aggregate):
             root = self.set(other.source)
             total = self.total(other, root.type)
-            self.check_comparable(test, measure, value_type(total), other)
+            value_type = aggregate_type(total.op, total.measures[0].sql_type if total.measures else "")
+            self.check_comparable(test, measure, value_type, other)
             if total.op == "values" and test.op[0] in "<>":  # any value: the least or the greatest decides
                 total = replace(total, op="max" if test.op[0] == "<" else "min")
             return MeasureFilter(source, measure, test.op, ValueOf(root, total, str(other)))
@@ -388,11 +389,6 @@ class ConditionResolver(ABC):
 
 def _kind(node_type: str | None, is_value: bool) -> str:
     return f"a value ({node_type})" if is_value else f"a node ({node_type or '*'})"
-
-
-def value_type(total: Total) -> str:
-    """Return the DuckDB type of one value of a total."""
-    return aggregate_type(total.op, total.measures[0].sql_type if total.measures else "")
 
 
 def _category(sql_type: str) -> str:

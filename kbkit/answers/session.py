@@ -59,7 +59,7 @@ class Session:
         known = self._plans.get(text)
         if known is not None and (known[0] is tree or known[0] == tree):
             return known[1]
-        if any(isinstance(part, syntax.SavedSet) for part in syntax.subtrees(tree)):
+        if "@" in text and any(isinstance(part, syntax.SavedSet) for part in syntax.subtrees(tree)):
             return resolve(tree, self.schema, self.set_types(), text)
         if len(self._plans) >= _MAX_PLANS:
             self._plans.clear()
@@ -89,10 +89,6 @@ class Session:
         """Return the adjacency arrays of a relation in a direction."""
         adjacency = self.stores.adjacency
         return adjacency.forward(relation) if forward else adjacency.backward(relation)
-
-    def moves(self, primary: str) -> list[Move]:
-        """Return the relations and directions that nodes of a primary type have; symmetric relations forward only."""
-        return [(relation.name, forward) for relation, forward in self.schema.relations_from(primary)]
 
     # -- types --------------------------------------------------------------------------------------------------------
 

@@ -82,6 +82,8 @@ _BRANCHES = (
     *(Aggregate, ValueColumn, Group, Order),
 )
 """Classes with parts."""
+_PARTS: dict[type, list[str]] = {kind: [part.name for part in reversed(fields(kind))] for kind in _BRANCHES}
+"""The fields of each, the last one first."""
 
 _Change: TypeAlias = Callable[[Expression | Step], Any]
 """Returns a part of a tree with a change."""
@@ -105,10 +107,12 @@ def subtrees(tree: Expression) -> Iterator[object]:
     while stack:
         part = stack.pop()
         yield part
-        if isinstance(part, _BRANCHES):
-            inner = [getattr(part, f.name) for f in fields(part)]
-            for value in reversed(inner):
-                stack.extend(reversed(value) if isinstance(value, tuple) else [value])
+        for name in _PARTS.get(type(part), ()):
+            value = getattr(part, name)
+            if isinstance(value, tuple):
+                stack.extend(reversed(value))
+            else:
+                stack.append(value)
 
 
 def slots(tree: Expression) -> list[str]:

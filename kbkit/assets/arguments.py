@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from kbkit.directory.files import NAME_LENGTH, is_path
-from kbkit.errors import INVALID_UNICODE, INVALID_UNICODE_HINT, BadInputError, unpaired_surrogate
+from kbkit.errors import INVALID_UNICODE, INVALID_UNICODE_HINT, BadInputError, clipped, unpaired_surrogate
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -140,10 +140,10 @@ def invalid(name: str, value: object, hint: str) -> BadInputError:
     return BadInputError(f"Invalid {name}: {_shown(value)}", hint)
 
 
-def _shown(value: object, limit: int = 60) -> str:
+def _shown(value: object) -> str:
     """Return a value as Python writes it, shortened; of a value that cannot be written, its type."""
     try:
         text = " ".join(repr(value).split())
     except (RecursionError, ValueError):  # nested too deeply, or too many digits
         text = f"{type(value).__name__} that is too long to show"
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+    return clipped(text)

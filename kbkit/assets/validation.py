@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from kbkit.errors import BadInputError, suggest
+from kbkit.errors import BadInputError, clipped, suggest
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
@@ -60,7 +60,7 @@ def _explain(error: ValidationError) -> tuple[str, str]:
     if error.validator == "required":
         key = next(key for key in rule if key not in instance)
         return f"Missing key {key!r}{where}", ""
-    message = f"Invalid value {_short(instance)}" + (f" for {path}" if path else "")
+    message = f"Invalid value {clipped(repr(instance), 80)}" + (f" for {path}" if path else "")
     if "description" in schema:
         return message, f"Use {schema['description']}"
     if error.validator == "type":
@@ -77,8 +77,3 @@ def format_path(parts: Iterable[str | int]) -> str:
     for part in parts:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
     return text
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."

@@ -14,26 +14,22 @@ from kbkit.cli.engines import EngineOptions
 from kbkit.cli.options import (
     Catalogues,
     Constraints,
-    Format,
     Kb,
     MaxAnswers,
-    Output,
     Params,
     Parts,
+    Rendering,
     Sampling,
     Seed,
+    TableRendering,
     Template,
     Timeout,
-    Wrap,
-    counted,
-    cut,
     note,
     numbers,
-    on_screen,
     pairs,
     seconds,
 )
-from kbkit.errors import Command, KbError, Option, UnknownNameError
+from kbkit.errors import Command, KbError, Option, UnknownNameError, plural
 
 if TYPE_CHECKING:
     import polars as pl
@@ -111,9 +107,7 @@ def answers(
     shown: AnswersShown,
     timeout: Timeout = 60,
     own: Catalogues = None,
-    wrap: Wrap = False,
-    format: Format = None,
-    output: Output = None,
+    rendering: TableRendering,
 ) -> None:
     """Find the nodes that an expression describes.
 
@@ -121,7 +115,7 @@ def answers(
     #key. exists(EXPR), count(EXPR), values(EXPR, ATTRIBUTE), sum(...), avg(...), min(...) and max(...) print a value.
     """
     from kbkit.answers.syntax import SavedSet
-    from kbkit.display.render import clean, write
+    from kbkit.display.render import clean
     from kbkit.kb import KnowledgeBase
 
     shown.check()
@@ -137,34 +131,33 @@ def answers(
             return
         if shown.save is not None:
             answer.save(shown.save)
-            note(context, [f"Saved {counted(len(answer), 'node')} as {SavedSet(shown.save)}"])
+            note(context, [f"Saved {plural(len(answer), 'node')} as {SavedSet(shown.save)}"])
         if shown.count_paths:
             typer.echo(answer.paths())
         elif shown.paths_by is not None:
             by = int(shown.paths_by) if shown.paths_by.isdecimal() else shown.paths_by
-            write(answer.paths_by(by), format, output, cut=cut(wrap))
+            rendering.write(answer.paths_by(by))
         elif shown.count:
             typer.echo(len(answer))
         else:
-            _write_answers(answer, shown, format, output, cut(wrap))
+            _write_answers(answer, shown, rendering)
         note(context, [f"warning: {message}" for message in answer.unknown_values()])
 
 
-def _write_answers(answer: AnswerSet, shown: AnswersShown, format: str | None, output: Path | None, cut: str) -> None:
+def _write_answers(answer: AnswerSet, shown: AnswersShown, rendering: Rendering) -> None:
     """Write the answers, their proofs, or the value of the set as a column named after the function."""
-    from kbkit.display.render import TABLE_ROWS, write
+    from kbkit.display.render import TABLE_ROWS
 
-    screen = on_screen(format, output)
-    if shown.why and screen:
+    if shown.why and rendering.on_screen:
         print_proofs(answer, TABLE_ROWS, all=shown.all)
     elif shown.why:
-        write(_proofs(answer, all=shown.all), format, output, cut=cut)
+        rendering.write(_proofs(answer, all=shown.all))
     elif (values := answer.value_table()) is None:
-        write(answer.nodes(), format, output, cut=cut)
-    elif screen:
-        print_value(answer, cut)
+        rendering.write(answer.nodes())
+    elif rendering.on_screen:
+        print_value(answer, rendering.cut)
     else:
-        write(values, format, output)
+        rendering.write(values)
 
 
 def print_value(answer: AnswerSet, cut: str = "") -> None:
@@ -221,7 +214,7 @@ def print_proofs(answer: AnswerSet, limit: int, *, all: bool = False) -> None:
         shown_value = cell(value) if isinstance(value, (list, float)) else spoken(value)
         typer.echo(clean(f"{answer.expression} = {shown_value}"))
     shown = f"{limit:,} of " if nodes.height > limit else ""
-    typer.echo(f"{shown}{counted(nodes.height, 'answer')}")
+    typer.echo(f"{shown}{plural(nodes.height, 'answer')}")
 
 
 def _proofs(answer: AnswerSet, *, all: bool) -> pl.DataFrame:
@@ -242,15 +235,14 @@ def list_templates(
     ] = None,
     own: Catalogues = None,
     part: Parts = None,
-    format: Format = None,
-    output: Output = None,
+    *,
+    rendering: Rendering,
 ) -> None:
     """List templates: expressions with slots.
 
     With a KB, the list shows which templates fit it.
     """
     from kbkit.answers import templates as catalogue
-    from kbkit.display.render import write
     from kbkit.kb import KnowledgeBase
 
     schema = None
@@ -259,42 +251,40 @@ def list_templates(
             schema = opened.schema
     frame = catalogue.listed([*_own(own), *catalogue.shipped()], schema, part or [])
     short = frame.drop("question", "problem", strict=False)
-    write(short if on_screen(format, output) else frame, format, output)
+    rendering.write(short if rendering.on_screen else frame)
 
 
 def show_template(
     template: Annotated[str, typer.Argument(metavar="ID", help="Id of a template.")],
     own: Catalogues = None,
-    format: Format = None,
-    output: Output = None,
+    *,
+    rendering: Rendering,
 ) -> None:
     """Show one template."""
     from kbkit.answers import templates as catalogue
-    from kbkit.display.render import write
 
-    write(catalogue.details(catalogue.find(template, _own(own))), format, output)
+    rendering.write(catalogue.details(catalogue.find(template, _own(own))))
 
 
 def suggest(
     kb: Kb,
     limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="Maximum number of templates.")] = 20,
-    format: Format = None,
-    output: Output = None,
+    *,
+    rendering: Rendering,
 ) -> None:
     """Suggest templates for a KB, from its schema.
 
     -o FILE.toml writes a catalogue.
     """
     from kbkit.answers import templates as catalogue
-    from kbkit.display.render import write
     from kbkit.kb import KnowledgeBase
 
     with KnowledgeBase(kb) as opened:
         frame = opened.suggest_templates(limit)
-    if output is not None and output.suffix == ".toml":
-        catalogue.write(frame, output, f"Templates for {kb.name}")
+    if rendering.output is not None and rendering.output.suffix == ".toml":
+        catalogue.write(frame, rendering.output, f"Templates for {kb.name}")
     else:
-        write(frame.select("expression", "groundings") if on_screen(format, output) else frame, format, output)
+        rendering.write(frame.select("expression", "groundings") if rendering.on_screen else frame)
 
 
 def sample(
@@ -320,14 +310,13 @@ def sample(
     repeat_nodes: Annotated[
         bool, typer.Option("--repeat-nodes", help="Allow several slots of a query to name the same node.")
     ] = False,
-    format: Format = None,
-    output: Output = None,
+    *,
+    rendering: Rendering,
 ) -> None:
     """Sample values for the slots of a template.
 
     The number of answers of each query is from --min-answers to --max-answers.
     """
-    from kbkit.display.render import write
     from kbkit.kb import KnowledgeBase
 
     wanted = _wanted(expression, template, own)
@@ -338,34 +327,32 @@ def sample(
             wanted, limit, seed, *bounds, sampling, part or [], constraints, distinct=not repeat_nodes
         )
     if frame.height < limit:
-        note(context, [f"Only {counted(frame.height, 'grounding')} qualify"])
-    write(frame.select("expression", "answers") if on_screen(format, output) else frame, format, output)
+        note(context, [f"Only {plural(frame.height, 'grounding')} qualify"])
+    rendering.write(frame.select("expression", "answers") if rendering.on_screen else frame)
 
 
 # -- sets -------------------------------------------------------------------------------------------------------------
 
 
-def list_sets(kb: Kb, format: Format = None, output: Output = None) -> None:
+def list_sets(kb: Kb, rendering: Rendering) -> None:
     """List the saved sets of a KB."""
-    from kbkit.display.render import write
     from kbkit.kb import KnowledgeBase
 
     with KnowledgeBase(kb) as opened:
         frame = opened.sets()
-    write(frame, format, output)
+    rendering.write(frame)
 
 
-def show_set(kb: Kb, name: SetName, wrap: Wrap = False, format: Format = None, output: Output = None) -> None:
+def show_set(kb: Kb, name: SetName, rendering: TableRendering) -> None:
     """List the nodes of a saved set.
 
     Nodes that are missing in the live generation are omitted.
     """
     from kbkit.answers.syntax import SavedSet
-    from kbkit.display.render import write
     from kbkit.kb import KnowledgeBase
 
     with KnowledgeBase(kb) as opened:
-        write(opened.answers(str(SavedSet(name))).nodes(), format, output, cut=cut(wrap))
+        rendering.write(opened.answers(str(SavedSet(name))).nodes())
 
 
 def drop_sets(kb: Kb, names: Annotated[list[str], typer.Argument(metavar="NAME", help="Names of saved sets.")]) -> None:

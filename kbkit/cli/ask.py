@@ -15,19 +15,8 @@ import typer
 from kbkit.cli.agent import AskAgentOptions, Recording, conversation, explored
 from kbkit.cli.commands import add
 from kbkit.cli.models import Budget, Llm, Price, Prompts, default_models, opened
-from kbkit.cli.options import (
-    RARE,
-    Format,
-    Kb,
-    Output,
-    Wrap,
-    counted,
-    cut,
-    note,
-    on_screen,
-    pairs,
-)
-from kbkit.errors import Command, KbError, Option
+from kbkit.cli.options import RARE, Kb, TableRendering, note, pairs
+from kbkit.errors import Command, KbError, Option, plural
 from kbkit.llm.client import EXAMPLE, VARIABLE, missing_model
 
 if TYPE_CHECKING:
@@ -129,9 +118,7 @@ def ask(
     *,
     agent: AskAgentOptions,
     lessons: QuestionLessons,
-    wrap: Wrap = False,
-    format: Format = None,
-    output: Output = None,
+    rendering: TableRendering,
 ) -> None:
     """Answer a question in plain English.
 
@@ -140,14 +127,13 @@ def ask(
     With --llm, a model explores the KB and writes a SPARQL query; --llm auto --llm MODEL@URL asks the model only if
     the confidence is below 0.5.
     """
-    from kbkit.display.render import check
     from kbkit.kb import KnowledgeBase
 
     if lessons.teach(context, kb, question):
         return
     if question is None:
         raise KbError("No question given", "Example: ", Command('ask KB "Which rivers flow through Peru?"'))
-    check(format, output)
+    rendering.check()
     models = _models(llm, traced=bool(trace or continue_))
     with KnowledgeBase(kb) as known:
         if not models or "auto" in (llm or ()) or pick is not None:
@@ -155,10 +141,10 @@ def ask(
             if pick is not None:
                 result = known.choose(result, pick)
             if not models or result.is_sure:
-                _write_result(context, result, explain, alternatives, format, output, cut(wrap))
-                if on_screen(format, output) and (number := _picked(result)):
+                _write_result(context, result, explain, alternatives, rendering)
+                if rendering.on_screen and (number := _picked(result)):
                     typer.echo("")
-                    _write_result(context, known.choose(result, number), explain, 0, format, output, cut(wrap))
+                    _write_result(context, known.choose(result, number), explain, 0, rendering)
                 return
         history, before = conversation(continue_, trace)
         with opened(context, known, models, budget, price, prompt) as calls:
@@ -166,7 +152,7 @@ def ask(
             settings = agent.settings(agent.limit, sentence=agent.sentence)
             answer = explored(context, known, calls, settings, question, history, Recording(trace, before))
         prefixes = known.schema.prefixes()
-    _write(context, answer, format, output, cut(wrap), prefixes)
+    _write(context, answer, rendering, prefixes)
 
 
 def _models(llm: Sequence[str] | None, *, traced: bool) -> list[str]:
@@ -185,7 +171,7 @@ def _print_learned(learned: Learned, *, is_kept: bool) -> None:
     typer.echo(
         f"held-out questions with exactly the right answers: {learned.before:.3f} before, {learned.after:.3f} after"
     )
-    topics = counted(learned.topics, "topic")
+    topics = plural(learned.topics, "topic")
     typer.echo(f"95% interval of the latter: {learned.low:.3f} to {learned.high:.3f} ({topics}, none in two folds)")
     discarded = "discarded, because it does not improve the held-out questions"
     typer.echo("kept; undo with --forget" if is_kept else discarded)
@@ -209,13 +195,11 @@ def _write_result(
     result: AskResult,
     explain: bool,
     alternatives: int,
-    format: str | None,
-    output: Path | None,
-    cut: str,
+    rendering: TableRendering,
 ) -> None:
     """Print the expression, its confidence, and the answers with proofs."""
     from kbkit.cli.answers import print_proofs, print_value
-    from kbkit.display.render import clean, print_table, write
+    from kbkit.display.render import clean, print_table
     from kbkit.questions.reply import CLOSEST, MAX_PROOFS
 
     answers = result.answers
@@ -232,12 +216,12 @@ def _write_result(
             Command("docs llm"),
             ")",
         )
-    if not on_screen(format, output):
+    if not rendering.on_screen:
         values = answers.value_table()
         note(context, [result.expression, *([result.certainty] if result.choice else [])])
         if not result.is_sure:
             note(context, [result.refusal])
-        write(answers.nodes() if values is None else values, format, output)
+        rendering.write(answers.nodes() if values is None else values)
         return
     if not result.is_sure:
         _write_doubts(context, result, explain, max(alternatives, CLOSEST))
@@ -248,7 +232,7 @@ def _write_result(
         print_table(result.match_table(), sys.stdout, count=False)
         typer.echo("")
     if answers.value is not None and len(answers):
-        print_value(answers, cut)
+        print_value(answers, rendering.cut)
     elif len(answers):
         print_proofs(answers, MAX_PROOFS)
     else:
@@ -288,34 +272,27 @@ def _print_readings(result: AskResult, limit: int, heading: str) -> bool:
     return bool(offered)
 
 
-def _write(
-    context: typer.Context,
-    answer: AgentAnswer,
-    format: str | None,
-    output: Path | None,
-    cut: str,
-    prefixes: Mapping[str, str],
-) -> None:
+def _write(context: typer.Context, answer: AgentAnswer, rendering: TableRendering, prefixes: Mapping[str, str]) -> None:
     """Print the query (on standard error, unless a table follows) and its rows."""
-    from kbkit.display.render import clean, write
+    from kbkit.display.render import clean
 
-    if answer.sentence and on_screen(format, output):
+    if answer.sentence and rendering.on_screen:
         typer.echo(clean(answer.sentence) + "\n")
     elif answer.sentence:
         note(context, [answer.sentence])
-    if answer.sparql and on_screen(format, output):
+    if answer.sparql and rendering.on_screen:
         typer.echo(clean(answer.sparql.strip()) + "\n")
     elif answer.sparql:
         note(context, [answer.sparql.strip()])
     if answer.outcome == "nothing":
         raise KbError(
-            f"No query returned rows after {counted(answer.actions, 'action')}",
+            f"No query returned rows after {plural(answer.actions, 'action')}",
             "Use ",
             Option("trace", "FILE"),
             " to see the steps, or ",
             Option("max_actions"),
             " to allow more",
         )
-    write(answer.rows, format, output, cut=cut, prefixes=prefixes)
+    rendering.write(answer.rows, prefixes)
     if answer.cut:
-        note(context, [f"Only the first {counted(answer.rows.height, 'row')} are shown (see --limit)"])
+        note(context, [f"Only the first {plural(answer.rows.height, 'row')} are shown (see --limit)"])

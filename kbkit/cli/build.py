@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kbkit.cli.commands import add
-from kbkit.cli.options import RARE, Kb, counted, note, split_options
+from kbkit.cli.options import RARE, Kb, note, split_options
 from kbkit.cli.spelling import SPELLER
-from kbkit.errors import KbError, Option
+from kbkit.errors import KbError, Option, plural
 from kbkit.ingestion.request import Delta, IngestRequest, IngestSettings, RebuildSettings
 
 if TYPE_CHECKING:
@@ -243,9 +243,9 @@ def summarize(context: typer.Context, path: Path, started: float) -> None:
         vectors = kb.manifest.stores["vectors"].settings if "vectors" in kb.manifest.stores else {}
     texts = sum(field.texts for field in schema.text_fields)
     lines = [
-        f"{path}: {counted(schema.nodes, 'node')} of {counted(len(schema.node_types), 'type')},"
-        f" {counted(schema.edges, 'edge')} of {counted(len(schema.relations), 'relation')},"
-        f" {counted(texts, 'text')}; {size / 1e6:,.1f} MB in {time.perf_counter() - started:.1f} s"
+        f"{path}: {plural(schema.nodes, 'node')} of {plural(len(schema.node_types), 'type')},"
+        f" {plural(schema.edges, 'edge')} of {plural(len(schema.relations), 'relation')},"
+        f" {plural(texts, 'text')}; {size / 1e6:,.1f} MB in {time.perf_counter() - started:.1f} s"
     ]
     if tokens := vectors.get("tokens"):
         cost = f", {vectors['cost']:,.4f}" if "cost" in vectors else ""
@@ -262,7 +262,7 @@ def summarize(context: typer.Context, path: Path, started: float) -> None:
         ("bad_lines", "bad line", "skipped"),
     ):
         if report.get(key):
-            lines.append(f"  {counted(int(report[key]), noun, plurals.get(noun, ''))} {happened}")
+            lines.append(f"  {plural(int(report[key]), noun, plurals.get(noun, ''))} {happened}")
     if "first_bad_line" in report:
         lines.append(f"    the first: {report['first_bad_line']}")
     note(context, lines)

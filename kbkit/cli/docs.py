@@ -11,7 +11,7 @@ import typer
 
 from kbkit.assets import guidebook
 from kbkit.cli.commands import add
-from kbkit.cli.options import Format, Output
+from kbkit.cli.options import Rendering
 
 _NO_PAGER = ("", "cat")
 """Values of $PAGER that turn paging off."""
@@ -33,8 +33,8 @@ def docs(
         str, typer.Option("--find", metavar="WORDS", help="List the sections that contain these words.")
     ] = "",
     pager: Annotated[bool, typer.Option("--pager/--no-pager", help="Page output longer than the screen.")] = True,
-    format: Format = None,
-    output: Output = None,
+    *,
+    rendering: Rendering,
 ) -> None:
     """Read the guides that ship with kbkit.
 
@@ -43,10 +43,8 @@ def docs(
     if find:
         import polars as pl
 
-        from kbkit.display.render import write
-
         rows = [(section.address, line) for section, line in guidebook.find(find, guide or "")]
-        write(pl.DataFrame(rows, schema={"section": pl.String, "line": pl.String}, orient="row"), format, output)
+        rendering.write(pl.DataFrame(rows, schema={"section": pl.String, "line": pl.String}, orient="row"))
     elif guide is not None:
         _show(guidebook.load(guide), pager)
     elif sys.stdout.isatty():

@@ -11,8 +11,8 @@ import typer
 from kbkit.cli.build import summarize
 from kbkit.cli.commands import add
 from kbkit.cli.judging import InBrowser, judge
-from kbkit.cli.options import Format, Kb, Output, counted, note, on_screen
-from kbkit.errors import KbError, Option
+from kbkit.cli.options import Kb, Rendering, note
+from kbkit.errors import KbError, Option, plural
 
 if TYPE_CHECKING:
     import polars as pl
@@ -48,8 +48,8 @@ def duplicates(
         Path | None,
         typer.Option("--merge", metavar="FILE", help="Merge the pairs that FILE decides to merge."),
     ] = None,
-    format: Format = None,
-    output: Output = None,
+    *,
+    rendering: Rendering,
 ) -> None:
     """Find nodes that may be the same, and merge them.
 
@@ -62,7 +62,6 @@ def duplicates(
             raise KbError("Conflicting options: pairs are decided or merged", "Use one of the two")
         _merge(context, kb, merge)
         return
-    from kbkit.display.render import write
     from kbkit.kb import KnowledgeBase
 
     with KnowledgeBase(kb) as opened:
@@ -75,10 +74,9 @@ def duplicates(
             return
     if browser:
         raise KbError("No file for the decisions", "Use ", Option("decide", "FILE"))
-    screen = on_screen(format, output)
-    write(_short(found) if screen else found, format, output)
-    if output is not None:
-        note(context, [f"Enter merge or apart as the decision; then: kbkit duplicates {kb} --merge {output}"])
+    rendering.write(_short(found) if rendering.on_screen else found)
+    if rendering.output is not None:
+        note(context, [f"Enter merge or apart as the decision; then: kbkit duplicates {kb} --merge {rendering.output}"])
 
 
 def _short(found: pl.DataFrame) -> pl.DataFrame:
@@ -101,7 +99,7 @@ def _merge(context: typer.Context, kb: Path, path: Path) -> None:
     decided = _decisions(path)
     with bars(context.obj.quiet) as listener:
         merge(kb, decided, path, listener)
-    note(context, [f"{counted(sum(one.decision == 'merge' for one in decided), 'pair')} merged"])
+    note(context, [f"{plural(sum(one.decision == 'merge' for one in decided), 'pair')} merged"])
     summarize(context, kb, started)
 
 

@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kbkit.cli.commands import add
 from kbkit.cli.options import (
-    Format,
+    DrawnRendering,
     Kb,
     Node,
-    Output,
     Picture,
     Plot,
     Relations,
+    Rendering,
+    TableRendering,
     Type,
-    Wrap,
-    counted,
-    cut,
     draw,
-    is_drawing,
     note,
-    on_screen,
     write_drawing,
 )
-from kbkit.errors import KbError, Option
+from kbkit.errors import KbError, Option, plural
 
 if TYPE_CHECKING:
     from kbkit.display.charts import Chart
@@ -35,15 +30,8 @@ if TYPE_CHECKING:
     from kbkit.kb import KnowledgeBase
 
 
-DrawnOutput = Annotated[
-    Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="Output file: a drawing (.html, .svg, .png), a graph (.graphml, .dot) or a table.",
-    ),
-]
+_ROWS = ("csv", "markdown", "parquet")
+"""Formats of neighbours, which a page does not have."""
 
 
 def register(app: typer.Typer) -> None:
@@ -57,30 +45,30 @@ def info(
     kb: Kb,
     stark: Annotated[bool, typer.Option("--stark", help="Show one row, as in Table 2 of the STaRK paper.")] = False,
     plot: Plot = None,
-    format: Format = None,
-    output: Output = None,
+    *,
+    rendering: Rendering,
 ) -> None:
     """Show types, relations, counts and sizes of a KB.
 
     Also shows average degree, tokens, build times and versions.
     """
     from kbkit.display.pages import info_frame, print_info
-    from kbkit.display.render import write, write_json
+    from kbkit.display.render import write_json
     from kbkit.graph.overview import stark_row
     from kbkit.kb import KnowledgeBase
 
     with KnowledgeBase(kb) as opened:
         draw(context, plot, lambda: _charts(opened))
         if stark:
-            write(stark_row(opened.schema), format, output)
+            rendering.write(stark_row(opened.schema))
             return
         data = opened.info()
-    if on_screen(format, output):
+    if rendering.on_screen:
         print_info(data, sys.stdout)
-    elif format == "json" and output is None:
+    elif rendering.format == "json" and rendering.output is None:
         write_json(data, sys.stdout, indent=1)
     else:
-        write(info_frame(data), format, output)
+        rendering.write(info_frame(data))
 
 
 def _charts(kb: KnowledgeBase) -> list[Chart]:
@@ -89,7 +77,7 @@ def _charts(kb: KnowledgeBase) -> list[Chart]:
     return charts(kb.stores)
 
 
-def check(context: typer.Context, kb: Kb, format: Format = None, output: Output = None) -> None:
+def check(context: typer.Context, kb: Kb, rendering: Rendering) -> None:
     """Verify files and compare the stores.
 
     Exits with 1 if a file has changed or the stores disagree.
@@ -97,13 +85,12 @@ def check(context: typer.Context, kb: Kb, format: Format = None, output: Output 
     import polars as pl
 
     from kbkit.cli.models import stages
-    from kbkit.display.render import write
     from kbkit.kb import KnowledgeBase
 
     with KnowledgeBase(kb) as opened, stages(context, None) as progress:
         found = opened.check(progress)
     rows = [(what, "wrong" if problem else "ok", problem) for what, problem in found]
-    write(pl.DataFrame(rows, schema=["what", "result", "problem"], orient="row"), format, output)
+    rendering.write(pl.DataFrame(rows, schema=["what", "result", "problem"], orient="row"))
     if any(problem for _, problem in found):
         raise typer.Exit(1)
 
@@ -126,9 +113,8 @@ def show(
         bool, typer.Option("--similar", help="List the nodes with the most similar graph embeddings.")
     ] = False,
     type: Type = None,
-    wrap: Wrap = False,
-    format: Format = None,
-    output: Output = None,
+    *,
+    rendering: TableRendering,
 ) -> None:
     """Show a node with its texts and neighbours.
 
@@ -136,7 +122,7 @@ def show(
     embeddings computes; the score is their inner product, the type by default that of the node.
     """
     from kbkit.display.pages import print_lines
-    from kbkit.display.render import width_of, write, write_json
+    from kbkit.display.render import width_of, write_json
     from kbkit.kb import KnowledgeBase
     from kbkit.stores.nodes import typed
 
@@ -145,16 +131,16 @@ def show(
         raise KbError("Option --type needs --similar", "Use ", Option("similar"))
     with KnowledgeBase(kb) as opened:
         if similar:
-            write(opened.related(reference, limit, type), format, output, cut=cut(wrap))
+            rendering.write(opened.related(reference, limit, type))
             return
-        if relation is not None or format in ("csv", "markdown", "parquet") or output is not None:
-            write(opened.neighbors(reference, relation), format, output, cut=cut(wrap))
+        if relation is not None or rendering.format in _ROWS or rendering.output is not None:
+            rendering.write(opened.neighbors(reference, relation))
             return
         page = opened.page(reference, limit)
-    if on_screen(format, output):
-        print_lines(page.lines(width_of(sys.stdout), full=full or wrap), sys.stdout)
+    if rendering.on_screen:
+        print_lines(page.lines(width_of(sys.stdout), full=full or rendering.wrap), sys.stdout)
     else:
-        write_json(page.data, sys.stdout, indent=None if format != "json" else 1)
+        write_json(page.data, sys.stdout, indent=None if rendering.format != "json" else 1)
 
 
 def path(
@@ -169,8 +155,8 @@ def path(
         list[str] | None, typer.Option("--type", "-t", metavar="TYPE", help="Node type to pass through; repeatable.")
     ] = None,
     plot: Picture = None,
-    format: Format = None,
-    output: DrawnOutput = None,
+    *,
+    rendering: DrawnRendering,
 ) -> None:
     """Find the shortest paths between two nodes.
 
@@ -179,23 +165,23 @@ def path(
     leads to it: path, step (0 is FROM), relation, direction (out, or in for an edge against the arrow), id, key, type,
     name. Exits with 1 if there is no path.
     """
-    from kbkit.display.render import width_of, write
+    from kbkit.display.render import width_of
     from kbkit.kb import KnowledgeBase
     from kbkit.stores.nodes import typed
 
-    drawn = is_drawing(format, output)
+    drawn = rendering.is_drawing()
     with KnowledgeBase(kb) as opened:
         found = opened.paths(typed(start), typed(end), max_steps, limit, relation, type)
         if not found:
             raise _no_path(found, max_steps, bool(relation or type))
         write_drawing(context, found, plot)
-        write_drawing(context, found, output if drawn else None)
+        write_drawing(context, found, rendering.output if drawn else None)
     if drawn:
         return
-    if on_screen(format, output):
+    if rendering.on_screen:
         typer.echo("\n".join(found.lines(width_of(sys.stdout))))
     else:
-        write(found.frame(), format, output)
+        rendering.write(found.frame())
 
 
 def _no_path(found: Paths, steps: int, restricted: bool) -> KbError:
@@ -207,7 +193,7 @@ def _no_path(found: Paths, steps: int, restricted: bool) -> KbError:
     if found.separate:
         return KbError(f"No path from {ends}", *(wider or ("They are in separate parts of the graph",)))
     longer = ("Use ", Option("max_steps", str(min(steps + 2, MAX_STEPS))), " to search further")
-    return KbError(f"No path of at most {counted(steps, 'step')} from {ends}", *(wider or longer))
+    return KbError(f"No path of at most {plural(steps, 'step')} from {ends}", *(wider or longer))
 
 
 def around(
@@ -223,27 +209,27 @@ def around(
         int, typer.Option("--limit", "-n", metavar="N", help="Maximum number of nodes, nearest first.")
     ] = 150,
     plot: Picture = None,
-    format: Format = None,
-    output: DrawnOutput = None,
+    *,
+    rendering: DrawnRendering,
 ) -> None:
     """Count, draw or export the neighbourhood of a node.
 
     Edges are followed in both directions.
     """
     from kbkit.display.drawing import ENDINGS
-    from kbkit.display.render import width_of, write
+    from kbkit.display.render import width_of
     from kbkit.kb import KnowledgeBase
     from kbkit.stores.nodes import typed
 
-    drawn = is_drawing(format, output)
+    drawn = rendering.is_drawing()
     with KnowledgeBase(kb) as opened:
         found = opened.around(typed(node), hops, limit, relation, type)
     write_drawing(context, found, plot)
     if drawn:
-        write_drawing(context, found, output)
-    elif on_screen(format, output):
+        write_drawing(context, found, rendering.output)
+    elif rendering.on_screen:
         typer.echo("\n".join(found.lines(width_of(sys.stdout))))
         if plot is None:
             note(context, [f"To draw it or to export the graph: -o FILE ({', '.join(ENDINGS)})"])
     else:
-        write(found.found, format, output)
+        rendering.write(found.found)

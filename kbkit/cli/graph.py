@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kbkit.cli.commands import LazyGroup, add
-from kbkit.cli.options import Format, Kb, Output, Wrap, counted, cut, note, on_screen
+from kbkit.cli.options import Kb, TableRendering, note
+from kbkit.errors import plural
 
 if TYPE_CHECKING:
     from kbkit.graph.algorithms.table import Algorithm
@@ -54,11 +55,9 @@ def _command(algorithm: Algorithm) -> Any:
         settings: Any,
         saved: Any,
         limit: Annotated[int | None, NUMBER] = None,
-        wrap: Wrap = False,
-        format: Format = None,
-        output: Output = None,
+        rendering: TableRendering,
     ) -> None:
-        run(context, kb, algorithm, settings, saved, limit, cut(wrap), format, output)
+        run(context, kb, algorithm, settings, saved, limit, rendering)
 
     command.__annotations__ |= {
         "settings": algorithm.settings,
@@ -76,24 +75,21 @@ def run(
     settings: Any,
     saved: SavedValues | NothingSaved,
     limit: int | None,
-    cut: str,
-    format: str | None,
-    output: Path | None,
+    rendering: TableRendering,
 ) -> None:
     """Run an algorithm, and write or save its result."""
     from kbkit.cli.progress import bars
-    from kbkit.display import render
     from kbkit.graph.algorithms.run import run as run_algorithm
     from kbkit.graph.algorithms.run import save
     from kbkit.kb import KnowledgeBase
 
-    render.check(format, output)
+    rendering.check()
     with KnowledgeBase(kb) as opened:
         frame = run_algorithm(opened.stores, algorithm, settings)
         if isinstance(saved, SavedValues) and saved.save is not None:
             with bars(context.obj.quiet) as listener:
                 save(opened.stores, algorithm, frame, saved.save, listener)
-            note(context, [f"Saved the attribute {saved.save} of {counted(frame.height, 'node')}"])
-        if algorithm.gives_edges and on_screen(format, output):
+            note(context, [f"Saved the attribute {saved.save} of {plural(frame.height, 'node')}"])
+        if algorithm.gives_edges and rendering.on_screen:
             frame = frame.drop("head", "tail", "head_type", "tail_type")
-        render.write(frame if limit is None else frame.head(limit), format, output, cut=cut)
+        rendering.write(frame if limit is None else frame.head(limit))

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kbkit.cli.asking import choice
-from kbkit.cli.options import RARE, counted, note
-from kbkit.errors import KbError
+from kbkit.cli.options import RARE, note
+from kbkit.errors import KbError, plural
 
 if TYPE_CHECKING:
     from kbkit.benchmarks.people.tasks import Passage, Task, TaskItem, TaskQuestion
@@ -63,12 +63,12 @@ class Elsewhere:
             raise KbError("Conflicting options: a task is exported or answers are imported", "Use one of the two")
         if self.export_to is not None:
             count = export_task(task, self.program, self.export_to)
-            note(context, [f"{self.export_to}: {counted(count, *task.noun)} for {self.program}"])
+            note(context, [f"{self.export_to}: {plural(count, *task.noun)} for {self.program}"])
         if self.import_from is not None:
             done = import_answers(task, self.import_from, self.annotator)
             skipped = f"; {done.unanswered:,} without answers" if done.unanswered else ""
-            lines = f"{counted(done.items, *task.noun)} read{skipped}"
-            note(context, [lines, f"{task.path}: {counted(done.judgements, 'judgement')} saved"])
+            lines = f"{plural(done.items, *task.noun)} read{skipped}"
+            note(context, [lines, f"{task.path}: {plural(done.judgements, 'judgement')} saved"])
         return self.export_to is not None or self.import_from is not None
 
 
@@ -97,7 +97,7 @@ def _in_terminal(context: typer.Context, task: Task) -> None:
         left = [key for key in stage.items if not task.done(key)]
         done = len(stage.items) - len(left)
         note(context, [stage.note] if stage.note else [])
-        note(context, [f"{done:,} of {counted(len(stage.items), *task.noun)} done; q ends the session"])
+        note(context, [f"{done:,} of {plural(len(stage.items), *task.noun)} done; q ends the session"])
         written, ended = _judge(task, left, len(stage.items))
         if not stage.test:
             saved += written
@@ -105,7 +105,7 @@ def _in_terminal(context: typer.Context, task: Task) -> None:
         if ended:
             raise KbError("The entrance test is not complete", "Run the same command to continue it")
         stage = task.stage()
-    note(context, [f"{task.path}: {counted(saved, 'judgement')} saved"])
+    note(context, [f"{task.path}: {plural(saved, 'judgement')} saved"])
 
 
 def _judge(task: Task, left: Sequence[Hashable], total: int) -> tuple[int, bool]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kbkit.cli.commands import add, group
-from kbkit.cli.options import Format, Kb, Output, counted, note
-from kbkit.errors import Command, KbError, UnknownNameError
+from kbkit.cli.options import Kb, Rendering, note
+from kbkit.errors import Command, KbError, UnknownNameError, plural
 
 if TYPE_CHECKING:
     from kbkit.llm.cache import Cache
@@ -43,7 +43,7 @@ def export(
     known = [name for name, *_ in cache.summary()]
     if model is not None and model not in known:
         raise UnknownNameError("model", model, known)
-    note(context, [f"{file}: {counted(recording.write(cache.rows(model), file), 'call')}"])
+    note(context, [f"{file}: {plural(recording.write(cache.rows(model), file), 'call')}"])
 
 
 def import_(
@@ -62,20 +62,18 @@ def import_(
     found = list(recording.read(file))  # the whole file is checked before anything is stored
     with KnowledgeBase(kb) as opened:
         new, known = Cache(opened.workspace.folder / FILE).add(found)
-    note(context, [f"{file}: {counted(new, 'new call')}, {known:,} known"])
+    note(context, [f"{file}: {plural(new, 'new call')}, {known:,} known"])
 
 
-def calls(kb: Kb, format: Format = None, output: Output = None) -> None:
+def calls(kb: Kb, rendering: Rendering) -> None:
     """Count the recorded calls and tokens per model.
 
     Columns: model, calls, tokens read (input) and written (output).
     """
     import polars as pl
 
-    from kbkit.display.render import write
-
     columns = {"model": pl.String, "calls": pl.Int64, "input": pl.Int64, "output": pl.Int64}
-    write(pl.DataFrame(_cache(kb).summary(), schema=columns, orient="row"), format, output)
+    rendering.write(pl.DataFrame(_cache(kb).summary(), schema=columns, orient="row"))
 
 
 def prompts(

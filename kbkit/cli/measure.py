@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kbkit.cli.commands import add, group
-from kbkit.cli.options import Format, Output, PerQuery, Seed, note
+from kbkit.cli.options import PerQuery, Rendering, Seed, note
 from kbkit.errors import KbError, Option, UnknownNameError
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ def ranking(
     by: By = None,
     per_query: PerQuery = False,
     split: Split = "",
-    format: Format = None,
-    output: Output = None,
+    *,
+    rendering: Rendering,
 ) -> None:
     """Score ranked runs.
 
@@ -65,7 +65,7 @@ def ranking(
     found = files.read_run(run, answers)
     scores = measures.measure(found, answers, measure or measures.DEFAULT)
     note(context, measures.remarks(found, answers))
-    _write(context, scores, answers.queries, by, per_query, format, output)
+    _write(context, scores, answers.queries, by, per_query, rendering)
 
 
 def sets(
@@ -86,8 +86,8 @@ def sets(
         ),
     ] = None,
     split: Split = "",
-    format: Format = None,
-    output: Output = None,
+    *,
+    rendering: Rendering,
 ) -> None:
     """Score answer sets by precision, recall and F1.
 
@@ -102,9 +102,8 @@ def sets(
     scores = measures.measure(found, answers, k or ())
     note(context, remarks(found, answers))
     if false_positives is None:
-        _write(context, scores, answers.queries, by, per_query, format, output)
+        _write(context, scores, answers.queries, by, per_query, rendering)
         return
-    from kbkit.display.render import write
     from kbkit.kb import KnowledgeBase
     from kbkit.measures import false_positives as errors
 
@@ -112,7 +111,7 @@ def sets(
     with KnowledgeBase(false_positives) as kb:
         failures = errors.unmet(kb.session, found, answers)
     note(context, errors.remarks(failures))
-    write(failures if per_query else errors.table(failures, answers.queries, by or ()), format, output)
+    rendering.write(failures if per_query else errors.table(failures, answers.queries, by or ()))
 
 
 def rows(
@@ -122,8 +121,8 @@ def rows(
     by: By = None,
     per_query: PerQuery = False,
     split: Split = "",
-    format: Format = None,
-    output: Output = None,
+    *,
+    rendering: Rendering,
 ) -> None:
     """Score result rows of queries, such as SPARQL.
 
@@ -133,7 +132,7 @@ def rows(
 
     records, scores, queries = _scored(measures, file, gold, split)
     note(context, measures.reasons(records, scores))
-    _write(context, scores, queries, by, per_query, format, output)
+    _write(context, scores, queries, by, per_query, rendering)
 
 
 def lists(
@@ -143,8 +142,8 @@ def lists(
     by: By = None,
     per_query: PerQuery = False,
     split: Split = "",
-    format: Format = None,
-    output: Output = None,
+    *,
+    rendering: Rendering,
 ) -> None:
     """Score lists of short answers.
 
@@ -153,7 +152,7 @@ def lists(
     from kbkit.measures import lists as measures
 
     _, scores, queries = _scored(measures, file, gold, split)
-    _write(context, scores, queries, by, per_query, format, output)
+    _write(context, scores, queries, by, per_query, rendering)
 
 
 def compare(
@@ -167,14 +166,13 @@ def compare(
     split: Split = "",
     resamples: Annotated[int, typer.Option("--resamples", metavar="N", help="Number of resamples.")] = 10_000,
     seed: Seed = 0,
-    format: Format = None,
-    output: Output = None,
+    *,
+    rendering: Rendering,
 ) -> None:
     """Test whether two runs differ.
 
     Shows means, their difference with a 95 % confidence interval, and the p-values of two paired tests.
     """
-    from kbkit.display.render import write
     from kbkit.measures import files, ranking
     from kbkit.measures import scores as tests
 
@@ -188,11 +186,11 @@ def compare(
 
     first, second = scores(run), scores(other)
     if per_query:
-        write(_with_columns(tests.side_by_side(first, second), answers.queries), format, output)
+        rendering.write(_with_columns(tests.side_by_side(first, second), answers.queries))
         return
     compared = tests.compare_by(first, second, answers.queries, by or (), resamples, seed)
     note(context, tests.untested(compared))
-    write(compared, format, output)
+    rendering.write(compared)
 
 
 def convert(
@@ -248,19 +246,17 @@ def _write(
     queries: pl.DataFrame,
     by: list[str] | None,
     per_query: bool,
-    format: str | None,
-    output: Path | None,
+    rendering: Rendering,
 ) -> None:
     """Write means, or the scores of each query with its columns."""
-    from kbkit.display.render import write
     from kbkit.measures.scores import summary, undefined
 
     if not per_query:
         note(context, undefined(scores))
-        write(summary(scores, queries, by or ()), format, output)
+        rendering.write(summary(scores, queries, by or ()))
         return
     _check_exclusive(by, per_query)
-    write(_with_columns(scores, queries), format, output)
+    rendering.write(_with_columns(scores, queries))
 
 
 def _with_columns(scores: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbkit.errors import KbError, Option, UnknownNameError
+from kbkit.errors import KbError, Option, UnknownNameError, plural
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from kbkit.display.charts import Chart
     from kbkit.graph.neighbourhoods import Neighbourhood
     from kbkit.graph.paths import Paths
@@ -34,6 +37,15 @@ Format = Annotated[
 Wrap = Annotated[bool, typer.Option("--wrap", help="Show long cells of a table in full.")]
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Output file (default: standard output).")
+]
+DrawnOutput = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Output file: a drawing (.html, .svg, .png), a graph (.graphml, .dot) or a table.",
+    ),
 ]
 DatasetOutput = Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Folder of the dataset.")]
 Timeout = Annotated[
@@ -156,16 +168,63 @@ Picture = Annotated[
 ]
 
 
-def is_drawing(format: str | None, output: Path | None) -> bool:
-    """Return whether ``-o`` names a drawing and not a table; check that either can be written."""
-    from kbkit.display import drawing, render
+@dataclass(frozen=True)
+class Rendering:
+    """How a command shows its rows: their format, and the file that they go to."""
 
-    drawn = output is not None and format is None and output.suffix not in render.ENDINGS
-    if drawn and output is not None:
-        drawing.check(output)
-    else:
-        render.check(format, output)
-    return drawn
+    format: Format = None
+    output: Output = None
+
+    @property
+    def on_screen(self) -> bool:
+        """Whether the result is a table or page on standard output."""
+        return self.output is None and self.format in (None, "table")
+
+    @property
+    def cut(self) -> str:
+        """The option that shows the whole cells of a table; empty if they are shown."""
+        return ""
+
+    def check(self, more: Sequence[str] = ()) -> None:
+        """Raise the errors of :meth:`write` in advance; that of an unknown format lists ``more`` formats too."""
+        from kbkit.display.render import check
+
+        check(self.format, self.output, more)
+
+    def write(self, frame: pl.DataFrame, prefixes: Mapping[str, str] | None = None) -> None:
+        """Write rows; see :func:`kbkit.display.render.write`."""
+        from kbkit.display.render import write
+
+        write(frame, self.format, self.output, cut=self.cut, prefixes=prefixes)
+
+
+@dataclass(frozen=True)
+class TableRendering(Rendering):
+    """Also whether a table has whole cells."""
+
+    wrap: Wrap = False
+
+    @property
+    def cut(self) -> str:
+        """See :class:`Rendering`."""
+        return "" if self.wrap else "--wrap"
+
+
+@dataclass(frozen=True)
+class DrawnRendering(Rendering):
+    """A graph, of which a file can also have a drawing."""
+
+    output: DrawnOutput = None
+
+    def is_drawing(self) -> bool:
+        """Return whether ``-o`` names a drawing and not a table; check that either can be written."""
+        from kbkit.display import drawing, render
+
+        if self.output is None or self.format is not None or self.output.suffix in render.ENDINGS:
+            self.check()
+            return False
+        drawing.check(self.output)
+        return True
 
 
 def write_drawing(context: typer.Context, found: Neighbourhood | Paths, path: Path | None) -> None:
@@ -183,17 +242,7 @@ def draw(context: typer.Context, path: Path | None, charts: Callable[[], Sequenc
 
     drawn = charts()
     write(drawn, path)
-    note(context, [f"{path}: {counted(len(drawn), 'chart')}"])
-
-
-def on_screen(format: str | None, output: Path | None) -> bool:
-    """Return whether the result is a table or page on standard output."""
-    return output is None and format in (None, "table")
-
-
-def cut(wrap: bool) -> str:
-    """Return the option that shows the whole cells of a table; empty if they are shown."""
-    return "" if wrap else "--wrap"
+    note(context, [f"{path}: {plural(len(drawn), 'chart')}"])
 
 
 def note(context: typer.Context, lines: Iterable[str]) -> None:
@@ -204,15 +253,6 @@ def note(context: typer.Context, lines: Iterable[str]) -> None:
 
     for line in lines:
         typer.echo(clean(line), err=True)
-
-
-def counted(count: int, noun: str, plural: str = "") -> str:
-    """Return a count with its noun.
-
-    >>> counted(1, "chart"), counted(1234, "query", "queries")
-    ('1 chart', '1,234 queries')
-    """
-    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
 def seconds(timeout: float) -> float | None:

@@ -10,7 +10,8 @@ import typer
 
 from kbkit.benchmarks.publish.settings import PublishSettings
 from kbkit.cli.commands import add
-from kbkit.cli.options import counted, note
+from kbkit.cli.options import note
+from kbkit.errors import plural
 
 
 def register(app: typer.Typer) -> None:
@@ -47,4 +48,4 @@ def publish(
         done = write(dataset, output, base, settings, overwrite=replace, progress=step, speller=SPELLER)
     rows = ", ".join(f"{count:,} {name}" for name, count in done.rows.items())
     size, seconds = done.bytes / 1e6, time.perf_counter() - started
-    note(context, [f"{output}: {rows}", f"{counted(done.files, 'file')}, {size:,.1f} MB in {seconds:.1f} s"])
+    note(context, [f"{output}: {rows}", f"{plural(done.files, 'file')}, {size:,.1f} MB in {seconds:.1f} s"])

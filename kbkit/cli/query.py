@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kbkit.cli.commands import add, group
-from kbkit.cli.options import Dialect, Format, Kb, Output, Params, Timeout, Wrap, cut, note, pairs, read_input, seconds
+from kbkit.cli.options import Dialect, Kb, Params, Rendering, TableRendering, Timeout, note, pairs, read_input, seconds
 from kbkit.errors import Command, KbError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -50,6 +51,13 @@ SparqlFormat = Annotated[
 ]
 
 
+@dataclass(frozen=True)
+class SparqlRendering(TableRendering):
+    """Results of SPARQL have formats of their own, too."""
+
+    format: SparqlFormat = None
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands of this file to the program."""
     add(app, shell)
@@ -68,22 +76,20 @@ def sql(
     param: Params = None,
     timeout: Timeout = 60,
     allow_files: Annotated[bool, typer.Option("--allow-files", help="Let SQL read and write files.")] = False,
-    wrap: Wrap = False,
-    format: Format = None,
-    output: Output = None,
+    *,
+    rendering: TableRendering,
 ) -> None:
     """Run a SQL query.
 
     -p NAME=VALUE sets $NAME in the query.
     """
-    from kbkit.display.render import check, write
     from kbkit.kb import KnowledgeBase
 
-    check(format, output)
+    rendering.check()
     chosen, limit = _chosen("sql", query, text), seconds(timeout)
     with KnowledgeBase(kb) as opened:
         frame = opened.run(chosen, pairs(param, "params"), limit, allow_files=allow_files)
-    write(frame, format, output, cut=cut(wrap))
+    rendering.write(frame)
 
 
 def sparql(
@@ -108,9 +114,8 @@ def sparql(
             "--plot", metavar="FILE", help="Draw the result to a .html, .svg or .png file, as #defaultView:NAME says."
         ),
     ] = None,
-    wrap: Wrap = False,
-    format: SparqlFormat = None,
-    output: Output = None,
+    *,
+    rendering: SparqlRendering,
 ) -> None:
     """Run a SPARQL query.
 
@@ -119,16 +124,16 @@ def sparql(
     sparql).
     """
     from kbkit.assets.parameters import convert_all
-    from kbkit.display.render import check, check_output, write, write_bytes
+    from kbkit.display.render import check_output, write_bytes
     from kbkit.kb import KnowledgeBase
     from kbkit.sparql.engines import checked
     from kbkit.sparql.run import query as asking
     from kbkit.stores import sparql_formats
 
-    rdf = sparql_formats.of_file(format, output)
+    rdf = sparql_formats.of_file(rendering.format, rendering.output)
     if rdf is None:
-        check(format, output, sparql_formats.NAMES)
-    check_output(output)
+        rendering.check(sparql_formats.NAMES)
+    check_output(rendering.output)
     chosen, cancel = _chosen("sparql", query, text), seconds(timeout)
     if plot is not None:
         _check_plot(chosen.text, plot, rdf)
@@ -141,11 +146,11 @@ def sparql(
         note(context, [f"warning: {message}" for message in asked.unknown_names()])
         if rdf is not None:
             with asked.results(sparql_formats.only(rdf.name)) as results:
-                write_bytes(results, output)
+                write_bytes(results, rendering.output)
             return
         frame = asked.frame() if plot is None else _drawn(context, asked.view(), plot)
         prefixes = opened.schema.prefixes()
-    write(frame, format, output, cut=cut(wrap), prefixes=prefixes)
+    rendering.write(frame, prefixes=prefixes)
 
 
 def _drawn(context: typer.Context, view: View, path: Path) -> pl.DataFrame:
@@ -177,12 +182,11 @@ def _chosen(language: str, argument: str | None, text: str | None) -> QueryFile:
     return queries.typed(language, text) if text is not None else queries.find(language, str(argument))
 
 
-def list_queries(format: Format = None, output: Output = None) -> None:
+def list_queries(rendering: Rendering) -> None:
     """List the shipped SQL and SPARQL queries."""
     from kbkit.assets import queries
-    from kbkit.display.render import write
 
-    write(queries.listed(), format, output)
+    rendering.write(queries.listed())
 
 
 def show_query(name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a shipped query.")]) -> None:
@@ -209,30 +213,32 @@ def shell(
     language: Annotated[
         str, typer.Option("--language", metavar="NAME", help="Language: auto, sql, sparql, answers, search or ask.")
     ] = "auto",
-    format: Format = None,
-    output: Output = None,
+    *,
+    rendering: Rendering,
 ) -> None:
     """Open an interactive shell, or run statements.
 
     It runs SQL, SPARQL, answer expressions, searches and questions, with completion (see kbkit docs shell). Statements
     are also read from a pipe: echo 'lake{area_km2 > 50000}' | kbkit shell world.kb
     """
-    from kbkit.display.render import check, check_output
+    from kbkit.display.render import check_output
     from kbkit.executor import languages
-    from kbkit.executor.executor import Executor, PromptSettings
+    from kbkit.executor.executor import Executor
+    from kbkit.executor.prompt_settings import PromptSettings
     from kbkit.shell.display import Display
     from kbkit.shell.runner import Runner
     from kbkit.stores import sparql_formats
 
     if language not in (languages.AUTO, *languages.LANGUAGES):
         raise UnknownNameError("language", language, (languages.AUTO, *languages.LANGUAGES))
-    rdf = sparql_formats.of_file(format, output)
+    rdf = sparql_formats.of_file(rendering.format, rendering.output)
     if rdf is not None:
-        check_output(output)
-    elif format is not None or output is not None:
-        check(format, output, sparql_formats.NAMES)
+        check_output(rendering.output)
+    elif rendering.format is not None or rendering.output is not None:
+        rendering.check(sparql_formats.NAMES)
     interactive = not text and sys.stdin.isatty()
-    settings = PromptSettings(mode=language, format=rdf.name if rdf and format else format, output=output)
+    kind = rdf.name if rdf and rendering.format else rendering.format
+    settings = PromptSettings(mode=language, format=kind, output=rendering.output)
     executor = Executor.open(kb, settings)
     display = Display(settings, pages=interactive and sys.stdout.isatty(), quiet=context.obj.quiet)
     runner = Runner(executor, display, debug=context.obj.debug)
@@ -252,7 +258,7 @@ def _interact(runner: Runner) -> int:
 
 def _run(runner: Runner, texts: list[str] | None) -> int:
     """Run the statements of -c or of standard input; return the exit code of the first that fails."""
-    from kbkit.executor.executor import Quit
+    from kbkit.executor.outcomes import Quit
 
     try:
         if texts is None:

@@ -11,7 +11,7 @@ import typer
 
 from kbkit.cli.build import Source, show_inferred
 from kbkit.cli.commands import add, group
-from kbkit.cli.options import Format, Output, note, on_screen
+from kbkit.cli.options import Format, Rendering, note
 from kbkit.errors import BadInputError, KbError
 from kbkit.ingestion.request import Corrections
 
@@ -29,11 +29,10 @@ def register(app: typer.Typer) -> None:
     app.add_typer(recipe, name="recipe")
 
 
-def list_recipes(format: Format = None, output: Output = None) -> None:
+def list_recipes(rendering: Rendering) -> None:
     """List the sources that kbkit can ingest."""
     import polars as pl
 
-    from kbkit.display.render import write
     from kbkit.ingestion import recipe
 
     known = [recipe.load(name) for name in recipe.names()]
@@ -42,17 +41,16 @@ def list_recipes(format: Format = None, output: Output = None) -> None:
         "title": [r.title for r in known],
         "licence": [r.licence for r in known],
     }
-    write(pl.DataFrame(columns), format, output)
+    rendering.write(pl.DataFrame(columns))
 
 
-def show_recipe(recipe: Source, format: Format = None, output: Output = None) -> None:
+def show_recipe(recipe: Source, rendering: Rendering) -> None:
     """Show the files and options of a recipe.
 
     Also shows its description, its licence and the origin of the files.
     """
     import polars as pl
 
-    from kbkit.display.render import write
     from kbkit.ingestion import recipe as recipes
 
     chosen = recipes.load(recipe)
@@ -68,7 +66,7 @@ def show_recipe(recipe: Source, format: Format = None, output: Output = None) ->
     ]
     rows += [(f"--set {k}={o.default}", o.help) for k, o in chosen.options.items()]
     name = "" if chosen.name == "recipe" else chosen.name  # names of columns differ
-    write(pl.DataFrame(rows, schema=["recipe", name], orient="row"), format, output)
+    rendering.write(pl.DataFrame(rows, schema=["recipe", name], orient="row"))
 
 
 def new_recipe(
@@ -146,14 +144,13 @@ def _default_folder(source: str, recipe: Path) -> Path:
 def _list(plan: Sequence[tuple[Download, Path]], format: str | None) -> None:
     import polars as pl
 
-    from kbkit.display.render import write
-
     rows = [(d.part or None, str(path), d.bytes, path.exists(), d.url, d.help or None) for d, path in plan]
     kinds = {"part": pl.String, "file": pl.String, "bytes": pl.Int64, "there": pl.Boolean}
     frame = pl.DataFrame(rows, schema={**kinds, "url": pl.String, "help": pl.String}, orient="row")
-    if on_screen(format, None):  # without empty columns
+    rendering = Rendering(format)
+    if rendering.on_screen:  # without empty columns
         frame = frame.drop(name for name in ("part", "bytes", "help") if frame[name].is_null().all())
-    write(frame, format)
+    rendering.write(frame)
 
 
 def _next_command(source: str, folder: Path, paths: Sequence[Path]) -> str:

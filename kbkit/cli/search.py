@@ -11,22 +11,8 @@ import typer
 
 from kbkit.cli.commands import add
 from kbkit.cli.models import Budget, Price, reranker
-from kbkit.cli.options import (
-    RARE,
-    Format,
-    Kb,
-    Output,
-    Systems,
-    Type,
-    Wrap,
-    counted,
-    cut,
-    note,
-    number,
-    numbers,
-    on_screen,
-)
-from kbkit.errors import Command, KbError, Option, UnknownNameError
+from kbkit.cli.options import RARE, Kb, Systems, TableRendering, Type, note, number, numbers
+from kbkit.errors import Command, KbError, Option, UnknownNameError, plural
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -183,7 +169,7 @@ class RankingLessons:
                 found = opened.learn_ranking(self.learn, self.queries, self.split, progress=progress)
         difference = f"{found.after - found.before:+.3f}, 90% interval {found.low:+.3f} to {found.high:+.3f}"
         typer.echo(f"mean reciprocal rank of held-out queries: {found.before:.3f} before, {found.after:.3f} after")
-        typer.echo(f"difference of {counted(found.examples.queries, 'query', 'queries')}: {difference}")
+        typer.echo(f"difference of {plural(found.examples.queries, 'query', 'queries')}: {difference}")
         typer.echo("kept; undo with --forget" if found.is_better else "discarded, because it is hardly better")
         return True
 
@@ -211,9 +197,7 @@ def search(
     *,
     ranking: RankingOptions,
     lessons: RankingLessons,
-    wrap: Wrap = False,
-    format: Format = None,
-    output: Output = None,
+    rendering: TableRendering,
 ) -> None:
     """Search names and texts.
 
@@ -221,7 +205,6 @@ def search(
     a ranking learned from examples (learned).
     """
     from kbkit.display.pages import explained
-    from kbkit.display.render import write
     from kbkit.kb import KnowledgeBase
     from kbkit.search.learned import problem as learned_problem
     from kbkit.search.settings import AUTO
@@ -238,12 +221,12 @@ def search(
         options["include_weak"] = True
         weak = not frame.height and not all and opened.search(query, 1, mode, within, type, **options).height
         unused = learned_problem(opened.stores) if mode == AUTO else None
-    if explain and on_screen(format, output):
+    if explain and rendering.on_screen:
         for line in explained(frame, linked):
             typer.echo(line)
-        typer.echo(counted(frame.height, "result"))
+        typer.echo(plural(frame.height, "result"))
     else:
-        write(_columns(frame) if on_screen(format, output) else frame, format, output, cut=cut(wrap))
+        rendering.write(_columns(frame) if rendering.on_screen else frame)
     if weak:
         note(context, ["No word of the query occurs in the KB. Use --all to list the most similar nodes."])
     if unused is not None:
@@ -330,7 +313,7 @@ def run(
 
 def _counts(queries: int, results: int, seconds: float) -> str:
     each = 1000 * seconds / queries
-    what = f"{counted(queries, 'query', 'queries')}, {counted(results, 'result')}"
+    what = f"{plural(queries, 'query', 'queries')}, {plural(results, 'result')}"
     return f"{what}; {seconds:.1f} s, {each:.1f} ms per query"
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbkit.cli.options import on_screen
+from kbkit.cli.options import Rendering
 from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
@@ -24,8 +23,7 @@ Table = Annotated[int | None, typer.Option("--table", metavar="N", help="Show on
 def check_table(
     table: int | None,
     known: Sequence[int],
-    format: str | None,
-    output: Path | None,
+    rendering: Rendering,
     *,
     per_query: bool = False,
     one: bool = True,
@@ -34,28 +32,21 @@ def check_table(
 
     ``per_query``: the scores of each query are written instead; ``one``: a file holds one of the tables only.
     """
-    from kbkit.display.render import check
-
     if table is not None and per_query:
         raise KbError("Options --table and --per-query cannot be combined", "Remove one of them")
     if table is not None and table not in known:
         raise KbError(f"Unknown table {table}", f"Valid tables: {', '.join(map(str, known))}")
-    check(format, output)
-    if (
-        one
-        and not per_query
-        and table is None
-        and (output is not None or format not in (None, "table", "markdown", "ndjson"))
-    ):
-        target = "A file" if output is not None else f"Format {format}"
+    rendering.check()
+    is_one = rendering.output is not None or rendering.format not in (None, "table", "markdown", "ndjson")
+    if one and not per_query and table is None and is_one:
+        target = "A file" if rendering.output is not None else f"Format {rendering.format}"
         raise KbError(f"{target} holds one table only", "Use ", Option("table", f"{known[0]}"))
 
 
 def write_tables(
     tables: Sequence[Titled],
     chosen: int | None,
-    format: str | None,
-    output: Path | None,
+    rendering: Rendering,
     *,
     short: Mapping[str, str] | None = None,
     by_system: Collection[int] = (),
@@ -66,21 +57,21 @@ def write_tables(
     """
     import polars as pl
 
-    from kbkit.display.render import print_table, write
+    from kbkit.display.render import print_table
 
     selected = [table for table in tables if chosen in (None, table[0])]
-    text = on_screen(format, output)
+    text, printed = rendering.on_screen, Rendering(rendering.format)
     if chosen is not None and not (text and chosen in by_system):
-        write(selected[0][2], format, output)
+        rendering.write(selected[0][2])
         return
     for position, (number, caption, frame) in enumerate(selected):
-        if format == "ndjson":
-            write(frame.select(pl.lit(number).alias("table"), pl.all()), format)
+        if rendering.format == "ndjson":
+            printed.write(frame.select(pl.lit(number).alias("table"), pl.all()))
             continue
         if chosen is None:
             typer.echo(f"{chr(10) if position else ''}Table {number}: {caption}\n")
         if not text:
-            write(frame, format)
+            printed.write(frame)
         elif number in by_system:
             _print_by_system(frame)
         else:

@@ -14,7 +14,6 @@ import contextlib
 import ctypes
 import errno
 import os
-import shlex
 import shutil
 import signal
 import sys
@@ -410,16 +409,6 @@ def limit_of(resource_name: str) -> int | None:
 def has_screen() -> bool:
     """Return whether programs can open windows; a browser for terminals would take over the terminal."""
     return WINDOWS or MACOS or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
-
-
-def words(command: str) -> list[str]:
-    """Split a command line like a shell; raise :class:`ValueError` for an unclosed quotation mark.
-
-    On Windows, a backslash separates folders and does not quote.
-    """
-    if not WINDOWS:
-        return shlex.split(command)
-    return [word.strip('"') for word in shlex.split(command, posix=False)]
 
 
 def is_closed_pipe(error: OSError) -> bool:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from typing import Any, Union
 
-from kbkit.errors import BadInputError
+from kbkit.errors import BadInputError, clipped
 
 _HINT = "Correct the value, or delete the line to recompute it"
 
@@ -192,5 +192,4 @@ def _default(f: dataclasses.Field[Any]) -> Any:
 
 def shortened(value: Any) -> str:
     """Return a value as JSON, cut to 60 characters."""
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return clipped(json.dumps(value, ensure_ascii=False))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from kbkit.english.question_words import ORDINALS
 from kbkit.english.sentences import sentences
-from kbkit.english.words import is_person, may_be_verb
+from kbkit.english.words import inflections, is_person, lemmas_of, may_be_verb
 
 _ORDER = "|".join(word for word in ORDINALS if word.isalpha())
 _EXTREME = rf"(?:(?:{_ORDER})[- ])?(?:most [a-z]+|(?!for|mid|west|rest|har)[a-z]+est|only)"
@@ -21,9 +21,10 @@ _PARTICIPLES = (
     "|formed|founded|honou?red|known|linked|made|named|noted|raised|renowned|ruled|sacred|said|settled|shaped|split"
     "|surrounded|thought|visited|worshipped"
 )
+_ADVERBS = "almost|best|largely|mainly|mostly|nearly|partly|still|well|widely"
 _PREPOSITIONS = "after|among|around|as|at|between|by|during|for|from|in|into|on|round|to|under|with"
 _PARTICIPLE = re.compile(
-    rf"(?:^|[\w)],? (?:and )?)(?P<said>(?:(?:best|mainly|partly|still|well|widely) )?(?:{_PARTICIPLES})"
+    rf"(?:^|[\w)],? (?:and )?)(?P<said>(?:(?:{_ADVERBS}) )?(?:{_PARTICIPLES})"
     rf" (?:{_PREPOSITIONS}) [^,.;:()]+)"
 )
 _RELATIVE = re.compile(
@@ -31,6 +32,8 @@ _RELATIVE = re.compile(
 )
 _VERB = re.compile(r" (?P<said>[a-z]+ [^,.;:()]+)")
 _SUBJECT = re.compile(r"(?:It|He|She|They) (?:is|was|has been|were) ")
+_PAST = frozenset(("born", "built", "carved", "created", "destroyed", "discovered", "dug", "founded", "raised"))
+_OF_SEVERAL = {"is": "are", "was": "were", "has": "have", "does": "do"}
 _LEAST, _MOST = 3, 11
 """Minimum and maximum number of words of a clause."""
 _UNCLEAR = re.compile(
@@ -38,6 +41,12 @@ _UNCLEAR = re.compile(
     r"|by (?:area|depth|height|length|number|population|size|volume))\b"
 )
 """Words that refer to something outside the clause, or that name a column to sort by (*by area*)."""
+
+
+_BEGIN = re.compile(rf"{_ADVERBS}|{_PARTICIPLES}")
+_SUPERLATIVES = re.compile(rf"\b{_EXTREME}\b")
+_CUT, _LY = re.compile(r",\d"), re.compile(r"\b[a-z]+ly $")
+"""What follows and precedes a clause that lacks a part: the rest of a number, an adverb (*largely destroyed by*)."""
 
 
 class Description(NamedTuple):
@@ -51,6 +60,26 @@ class Description(NamedTuple):
     end: int
     said: str
     is_superlative: bool
+
+    @property
+    def predicates(self) -> tuple[str, str, str]:
+        """The clause as a predicate of one thing and of several, and after a noun ("" with *that*): *is known for its
+        tea*, *are known for its tea*, *known for its tea*. Empty texts if the clause is no predicate of the subject.
+        """
+        words = self.said.split(" ")
+        start = next((at for at, word in enumerate(words) if word in ("that", "who") or _BEGIN.fullmatch(word)), 0)
+        verb, rest = words[start], " ".join(words[start + 1 :])
+        if self.is_superlative or not start or _SUPERLATIVES.search(self.said):
+            return "", "", ""
+        if verb not in ("that", "who"):
+            clause = " ".join(words[start:])
+            is_past = any(word in _PAST for word in words[start : start + 2])
+            return (f"was {clause}", f"were {clause}", clause) if is_past else (f"is {clause}", f"are {clause}", clause)
+        verb, _, after = rest.partition(" ")
+        several = _OF_SEVERAL.get(verb, "")
+        for lemma in () if several else lemmas_of(verb).get("VERB", ()):
+            several = lemma if verb in inflections(lemma, "VBZ") else verb if verb in inflections(lemma, "VBD") else ""
+        return (rest, f"{several} {after}", "") if several else ("", "", "")
 
 
 def descriptions(text: str, noun: str, name: str = "") -> Iterator[Description]:
@@ -90,6 +119,7 @@ def _after_name(sentence: str, start: int, noun: str, name: str) -> Iterator[Des
 
 def _usable(match: re.Match[str], start: int, said: str, *, is_superlative: bool) -> Iterator[Description]:
     clause = match["said"].rstrip()
-    if _LEAST <= len(clause.split()) <= _MOST and not _UNCLEAR.search(clause):
+    is_cut = _CUT.match(match.string, match.end("said")) or _LY.search(match.string, 0, match.start("said"))
+    if _LEAST <= len(clause.split()) <= _MOST and not _UNCLEAR.search(clause) and not is_cut:
         first = start + match.start("said")
         yield Description(first, first + len(clause), said.rstrip(), is_superlative)

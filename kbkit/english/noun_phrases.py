@@ -25,6 +25,7 @@ _AS_NOUN = re.compile(r"(?:is|are each|are) the (?!basis|home|subject|work)(\w+)
 _DENIED = re.compile(r"(?:do|does|did|is|are|was|were) not ")
 _ONE_OF_A_KIND = re.compile(r"of an? ")
 _WITH = "with "
+_TAGGED = "tagged "
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,10 @@ class NounPhrase:
             pronouns = [who if clause.is_subject else "that" for clause in full]
             parts = [f"{pronoun} {text}" for pronoun, text in zip(pronouns, texts, strict=True)]
         parts += [f"whose {clause}" for clause in whose]
+        tags = [text.removeprefix(_TAGGED) for text in (*modifiers, *short) if text.startswith(_TAGGED)]
+        if len(tags) > 1:  # not: tagged 'fairy tale' tagged 'princess'
+            modifiers = [text for text in modifiers if not text.startswith(_TAGGED)]
+            short = [_TAGGED + " and ".join(tags), *(text for text in short if not text.startswith(_TAGGED))]
         noun = [self.head(is_plural=is_plural), *nouns, *modifiers, " and ".join(short)]
         noun += [_WITH + " and ".join(having)] if having else []
         return " ".join(filter(None, (*noun, listed(parts))))
@@ -151,6 +156,16 @@ class NounPhrase:
             single, many, short = (re.sub(rf"\b{re.escape(one)}\b", f"the {noun}", text) for text in texts)
             others = tuple(said(way) for way in clause.others if f"{several} " not in f"{way.plural} {way.reduced}")
             return replace(clause, singular=single, plural=many, reduced=short, others=others)
+
+        return replace(self, clauses=tuple(map(said, self.clauses)))
+
+    def of_several(self, noun: str) -> NounPhrase:
+        """Return the phrase with *actors in films by X* for *actors in a film by X*, of which there are several."""
+        several = re.compile(rf"\b{re.escape(plural(noun))}\b")
+
+        def said(clause: Clause) -> Clause:
+            ways = [way for way in clause.others if several.search(way.plural)] if clause.is_after else []
+            return replace(ways[0], others=tuple(ways[1:])) if ways else clause
 
         return replace(self, clauses=tuple(map(said, self.clauses)))
 

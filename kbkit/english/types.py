@@ -55,6 +55,6 @@ def text_noun(node_type: str, fields: Sequence[str]) -> str:
     names = [spoken(field) for field in fields]
     if names == ["name"]:
         return "title" if type_noun(node_type) in WORKS else "name"
-    if names == ["text"] and type_noun(node_type).rpartition(" ")[2] in _STORIES:
+    if names in (["text"], ["description"]) and type_noun(node_type).rpartition(" ")[2] in _STORIES:
         return "plot"
     return " or ".join(names) if 1 <= len(names) <= 2 and names != ["text"] else "description"

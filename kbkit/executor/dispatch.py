@@ -8,7 +8,8 @@ from typing import Any
 
 from kbkit.errors import KbError
 from kbkit.executor import languages
-from kbkit.executor.executor import Executor, StatementOutcome
+from kbkit.executor.executor import Executor
+from kbkit.executor.outcomes import StatementOutcome
 
 _PSQL = {
     **{"d": "schema", "d+": "schema", "dt": "tables", "dv": "tables", "q": "quit", "?": "help", "h": "help"},

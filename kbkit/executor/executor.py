@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from kbkit.answers.errors import ExpressionError
 from kbkit.assets.parameters import convert
-from kbkit.display import render
-from kbkit.errors import Command, KbError, QueryError, plural
-from kbkit.executor import asking, languages
+from kbkit.errors import Command, KbError, QueryError, plural, unpaired_surrogate
+from kbkit.executor import asking, languages, result_nodes
 from kbkit.executor.lexers import masked, parameters
+from kbkit.executor.outcomes import Last, StatementOutcome
+from kbkit.executor.prompt_settings import PromptSettings
 from kbkit.executor.vocabulary import LAST, Columns
 from kbkit.kb import KnowledgeBase
 from kbkit.stores import sparql_formats
@@ -28,115 +29,12 @@ if TYPE_CHECKING:
     from kbkit.questions.ask import AskResult
     from kbkit.stores.sql_results import ResultBounds
 
-_SURROGATE = re.compile("[\ud800-\udfff]")  # stands for bytes that could not be decoded
 _LAST = re.compile(r"(?<![\w@/.:#`\[])_(?![\w/:#`])")
 _LAST_IN_SQL = re.compile(r"(?<![\w.\"'])_(?![\w\"'])")
 _CYPHER = re.compile(r"(?i)(?:optional\s+)?match\b|(?:merge|create)\s*\(|unwind\b")
 _NEIGHBORS = 20
 """Neighbours of each group that ``more`` shows."""
 _NO_RESULT = "There is no last result"
-
-
-@dataclass(frozen=True)
-class Pipe:
-    """A command of the operating system that reads results on its standard input."""
-
-    command: str
-
-
-@dataclass
-class PromptSettings:
-    """Settings of a prompt, which dot-commands change.
-
-    ``format`` None is a table on the screen, and in a file the format of its suffix; ``width`` None is the terminal's.
-    Results go to ``output``, and the next one to ``once`` if this is set.
-    ``rows`` None is 100 on a terminal and all in a pipe. ``wrap`` shows whole cells on a terminal.
-    ``pager`` is ``auto`` (for output longer than the screen), ``on`` or ``off``. ``timeout`` is in seconds, None for no
-    limit. ``search`` holds options of :meth:`KnowledgeBase.search` for plain words.
-    """
-
-    mode: str = languages.AUTO
-    format: str | None = None
-    output: Path | Pipe | None = None
-    once: Path | Pipe | None = None
-    width: int | None = None
-    pager: str = "auto"
-    wrap: bool = False
-    timing: bool = False
-    rows: int | None = None
-    timeout: float | None = 60.0
-    search: dict[str, Any] = field(default_factory=lambda: {"k": 10})
-
-    @property
-    def target(self) -> Path | Pipe | None:
-        """Where the next result goes; None is the screen."""
-        return self.once or self.output
-
-    @property
-    def file(self) -> Path | None:
-        """The file that the next result goes to, if any."""
-        return self.target if isinstance(self.target, Path) else None
-
-    def kind(self, path: Path | None = None) -> str:
-        """Return the format of results in a file, or on the screen: that of the suffix, else the one that is set."""
-        if path is None:
-            return self.format or "table"
-        if path.suffix in sparql_formats.SUFFIXES:
-            return sparql_formats.SUFFIXES[path.suffix].name
-        if path.suffix in render.ENDINGS or self.format not in sparql_formats.NAMES:
-            return render.ENDINGS.get(path.suffix) or render.kind_of(self.format, path, sparql_formats.NAMES)
-        return self.format
-
-
-@dataclass(frozen=True)
-class StatementOutcome:
-    """The result of a statement.
-
-    ``value`` is a polars frame, an :class:`AnswerSet`, a :class:`Page`, text, a :class:`Printout`, a tuple of (title,
-    value), bytes (a SPARQL result in a published format), or None. ``frame`` holds its rows, if it has any, and
-    ``preview`` the columns that a person sees of them, with IRIs as names with these ``prefixes``.
-    ``note`` is a remark. ``script`` holds statements to run next, from the file ``source``; ``edit`` is text for the
-    user to edit at the next prompt. If the rows are a part of a result, ``start`` is the number of those before them
-    and ``total`` that of the result.
-    """
-
-    language: str
-    value: Any = None
-    frame: pl.DataFrame | None = None
-    preview: pl.DataFrame | None = None
-    prefixes: Mapping[str, str] = field(default_factory=dict)
-    note: str = ""
-    seconds: float = 0.0
-    script: Iterable[languages.Statement] = ()
-    source: str = ""
-    edit: str | None = None
-    start: int = 0
-    total: int | None = None
-
-
-@dataclass(frozen=True)
-class Last:
-    """The last result: its statement, its rows, and its answer set if it is one."""
-
-    language: str
-    statement: str
-    frame: pl.DataFrame
-    answers: AnswerSet | None = None
-    options: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Printout:
-    """A value that prints itself to a stream, in a given width; ``of`` is the object that it shows, for front ends that
-    display objects in their own way.
-    """
-
-    print: Callable[[IO[str], int], None]
-    of: Any = None
-
-
-class Quit(Exception):  # noqa: N818 - no error
-    """The user wants to leave."""
 
 
 @dataclass
@@ -227,7 +125,7 @@ class Executor:
         ``values`` are those of its ``$names`` or ``<slots>`` (default: those set with ``.set``).
         """
         self.ran = statement
-        if _SURROGATE.search(statement):
+        if unpaired_surrogate(statement) is not None:  # stands for a byte that could not be decoded
             raise KbError("Invalid UTF-8 in the statement", "Convert it to UTF-8, for example with iconv")
         if languages.is_empty(statement):
             return StatementOutcome(language)
@@ -365,7 +263,7 @@ class Executor:
     ) -> StatementOutcome:
         """Make a result the last result and return it as an outcome of the rows ``frame`` (default: the result's)."""
         self.last, self._page, self.readings = last, None, 0
-        self.links = self._nodes_of(last.frame)
+        self.links = result_nodes.by_id(last.frame, self.kb.schema)
         frame = last.frame if frame is None else frame
         self._rows = frame if preview is None else preview
         self._shown = self.page_rows() or self._rows.height
@@ -435,31 +333,12 @@ class Executor:
         last = self.result()
         if last.answers is not None:
             return last.answers.type, last.answers.ids
-        ids = np.array(sorted(set(self._nodes_of(last.frame))), np.int32)
+        ids = np.array(sorted(set(result_nodes.by_id(last.frame, self.kb.schema))), np.int32)
         if not len(ids) and last.frame.height:
-            ids = self._by_iri(last.frame)
+            ids = result_nodes.by_iri(last.frame, self.kb.stores.nodes)
         schema = self.kb.schema
         types = {schema.type_of(node).name for node in ids[[0, -1]].tolist()} if len(ids) else set()
         return (types.pop() if len(types) == 1 else None), ids
-
-    def _nodes_of(self, frame: pl.DataFrame) -> list[int]:
-        """Return the node id of each row; nothing if the rows are not nodes."""
-        if "id" not in frame.columns or not frame["id"].dtype.is_integer() or frame["id"].null_count():
-            return []
-        ids = frame["id"].to_list()
-        return ids if all(0 <= node < self.kb.schema.nodes for node in ids) else []
-
-    def _by_iri(self, frame: pl.DataFrame) -> Any:
-        import polars as pl
-
-        for column in frame.select(pl.col(pl.String)).iter_columns():
-            iris = column.drop_nulls().unique().to_list()
-            found, missing = self.kb.stores.nodes.by_iri(iris)
-            if len(found) and not missing:
-                return found
-        raise KbError(
-            "The rows of the last result are not nodes", "Select a column id (SQL) or a variable of nodes (SPARQL)"
-        )
 
     def _with_last(self, text: str) -> str:
         """Return an expression with ``_`` replaced by the last result's expression or a held set."""

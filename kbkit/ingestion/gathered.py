@@ -110,7 +110,7 @@ def resources(paths: Sequence[Path]) -> list[FileGroup]:
 
 def _has_resources(path: Path) -> bool:
     known = source_files.FORMATS.get(source_files.suffix(path)) == "json" and path.suffix.lower() != ".gz"
-    return known and not is_xml(path) and bool(resources_of(path))
+    return known and not is_xml(path) and source_files.suffix(path) != ".obo" and bool(resources_of(path))
 
 
 def inside(root: Path, taken: Collection[Path] = ()) -> list[FileGroup]:

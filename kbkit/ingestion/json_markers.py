@@ -4,6 +4,8 @@
 - dates in parts of bibliographies (``{"date-parts": [[2009, 5, 12]]}``): the date, as far as it is known;
 - pages of lists (``{"data": [...], "has_more": false}``), and edges of GraphQL (``{"edges": [{"node": {...}}]}``): the
   list; see :data:`LISTS`;
+- rows of SPARQL (``{"results": {"bindings": [{"x": {"type": "uri", "value": "http://..."}}]}}``): their values;
+- texts under codes (``{"AF": "Africa", "AS": "Asia", ...}``): a row for each;
 - records of several models in one list (``{"model": "app.book", "pk": 1, "fields": {...}}``): a table for each model.
 
 To read another marker of values or lists, add it to these tables.
@@ -12,6 +14,8 @@ To read another marker of values or lists, add it to these tables.
 from __future__ import annotations
 
 import datetime
+import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -27,6 +31,8 @@ _MODEL = {"model", "pk", "fields"}
 _PARTS = "date-parts"
 _MOST_BESIDE = 8
 """Fields beside the list of a page: how many there are, the address of the next page."""
+_FEWEST_CODES = 5
+"""Members from which an object of texts may be a list of them under their codes."""
 
 
 def _date(value: Any) -> Any:
@@ -108,6 +114,42 @@ def without_wrappers(top: dict[str, Any]) -> dict[str, Any]:
     """
     mixed = any(not isinstance(one, dict) for one in top.values())
     return {name: _listed(one) for name, one in top.items()} if mixed else top
+
+
+def bindings(top: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of an answer of SPARQL in JSON; none if it is another object."""
+    head, results = top.get("head"), top.get("results")
+    found = results.get("bindings") if isinstance(results, dict) and isinstance(head, dict) else None
+    rows = found if isinstance(found, list) and isinstance(head, dict) and isinstance(head.get("vars"), list) else []
+    terms = [one for row in rows if isinstance(row, dict) for one in row.values()]
+    if not all(isinstance(row, dict) for row in rows) or not all(isinstance(one, dict) for one in terms):
+        return []
+    return [{name: _of_term(term) for name, term in row.items()} for row in rows]
+
+
+_NUMBERS = re.compile(r"#(integer|int|long|short|decimal|double|float|nonNegativeInteger|positiveInteger)$")
+
+
+def _of_term(term: Mapping[str, Any]) -> Any:
+    value, datatype = term.get("value"), str(term.get("datatype", ""))
+    if not isinstance(value, str) or not _NUMBERS.search(datatype):
+        return value == "true" if datatype.endswith("#boolean") else value
+    try:
+        number = json.loads(value.removeprefix("+"))
+    except ValueError:  # 01, INF
+        return value
+    return number if isinstance(number, int | float) else value
+
+
+def named_values(top: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return a row for each member of an object of texts under codes (``{"AF": "Africa"}``), with the code as
+    ``key``; none if its members may be the fields of one record, whose names are no codes of one form.
+    """
+    forms = {re.sub(r"[A-Z]", "A", re.sub(r"[a-z]", "a", re.sub(r"\d+", "9", name))) for name in top}
+    texts = all(isinstance(value, str) for value in top.values())
+    if len(top) < _FEWEST_CODES or len(forms) != 1 or not texts or not re.fullmatch("A{1,3}|a{2}|[Aa-]*9", max(forms)):
+        return []
+    return [{"key": name, "name": value} for name, value in top.items()]
 
 
 def _listed(value: Any) -> Any:

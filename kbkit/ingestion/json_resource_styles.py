@@ -3,6 +3,7 @@
 - resources of FHIR (``{"resourceType": "Patient", "id": "1"}``), alone or in a bundle, and ``{"reference":
   "Patient/1"}``;
 - documents of JSON:API (``{"data": [{"type": "article", "id": "1", "attributes": {}, "relationships": {}}]}``);
+- elements of OpenStreetMap (``{"type": "way", "id": 1, "nodes": [2, 3], "tags": {}}``) in answers of Overpass;
 - entries of catalogues (``{"apiVersion": "v1", "kind": "Component", "metadata": {"name": "cart"}, "spec": {}}``), and
   ``component:default/cart``.
 
@@ -257,6 +258,44 @@ def _split_reference(text: str, kinds: Mapping[str, str]) -> tuple[str, str]:
     return (of, rest.rpartition("/")[2]) if of or not sign else ("", text)
 
 
+# -- maps -------------------------------------------------------------------------------------------------------------
+
+_ELEMENTS = ("node", "way", "relation")
+
+
+def _elements(row: Row) -> Sequence[Any]:
+    elements = row.get("elements")
+    return elements if isinstance(elements, list) and "version" in row and "generator" in row else [row]
+
+
+def _is_element(row: Row) -> bool:
+    number = isinstance(row.get("id"), int) and row.get("type") in _ELEMENTS
+    return number and isinstance(row.get("tags", {}), dict) and not {"labels", "properties"} & set(row)
+
+
+def _of_map(row: Row) -> Resource:
+    """Return an element with its tags as fields, and its members in a field for each role."""
+    fields = {name: value for name, value in row.items() if name not in ("type", "id", "tags", "nodes", "members")}
+    tags = row.get("tags", {})
+    fields |= {f"tag_{name}" if name in (*fields, "id") else name: value for name, value in tags.items()}
+    members: list[tuple[str, Any, Any]] = [("nodes", "node", number) for number in row.get("nodes") or []]
+    for one in row.get("members") or []:
+        members += (
+            [(str(one.get("role") or "member"), one.get("type"), one.get("ref"))] if isinstance(one, dict) else []
+        )
+    related: dict[str, list[dict[str, Any]]] = {}
+    for role, kind, number in members:
+        field_of = f"{role}_member" if role in fields else role
+        related.setdefault(field_of, []).append({"element": kind, "ref": number})
+    return Resource(row["type"], str(row["id"]), {**fields, **related})
+
+
+def _refers_on_map(value: Any, _: KnownResources) -> ResourceReference | None:
+    if not isinstance(value, dict) or set(value) != {"element", "ref"} or value["element"] not in _ELEMENTS:
+        return None
+    return ResourceReference(value["element"], str(value["ref"]))
+
+
 # -- all styles -------------------------------------------------------------------------------------------------------
 
 STYLES = (
@@ -274,6 +313,7 @@ STYLES = (
     ResourceStyle(
         rb'"?apiVersion"?\s*:', _items, _is_entry, _of_catalogue, lambda *_: None, resolve=_with_named_references
     ),
+    ResourceStyle(rb'"elements"', _elements, _is_element, _of_map, _refers_on_map),
 )
 """Ways to write resources."""
 

@@ -6,7 +6,7 @@ of alike objects (``{"A": [...], "B": [...]}``) are one table, whose column ``gr
 
 Tables whose names start with ``$`` are those of :mod:`json_records`: ``$issues`` has the records of the list
 ``issues``, or of a file that has no such list, and ``$issues.user`` the objects inside of them; or those of
-:mod:`json_resources`, which may be in several files. XML and YAML are read as the objects of JSON.
+:mod:`json_resources`, which may be in several files. XML, YAML and OBO are read as the objects of JSON.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from kbkit.ingestion.json_resource_styles import may_have_resources
 from kbkit.ingestion.recipe import FileSpec
 from kbkit.ingestion.source_errors import MAX_LINE
 from kbkit.ingestion.source_files import format_of, suffix
-from kbkit.readers import xml_records, yaml_documents
+from kbkit.readers import obo_documents, xml_records, yaml_documents
 
 _START, _MOST_BYTES = 1 << 16, 16 * MAX_LINE
 _MOST_NESTED = 64 << 20
@@ -71,6 +71,11 @@ def nested(path: Path, name: str) -> dict[str, RecordTable]:
 @functools.lru_cache(4)  # the inference asks twice, a build for each of the tables
 def _split(path: Path, of: str, _: int) -> dict[str, RecordTable]:
     rows = _records(path, of)
+    if suffix(path) == ".obo":
+        known = {row["id"] for row in rows}
+        lists = ((tag, value) for row in rows for tag, value in row.items() if isinstance(value, list))
+        links = dict.fromkeys((tag for tag, value in lists if not known.isdisjoint(value)), ("", "id"))
+        return {"": RecordTable([dict(row) for row in rows], "id", links, "name")}
     return json_resources.tables(rows) or split(rows, of, elements=is_xml(path))
 
 
@@ -180,8 +185,8 @@ def _rows(path: Path, table: str) -> Iterable[Mapping[str, Any]] | None:
 
 def _object(path: Path) -> dict[str, Any] | None:
     """Return the content of a file that is one object; None for lists, lines of objects and what is no JSON."""
-    if is_xml(path) or is_yaml(path):
-        return _elements(path, path.stat().st_mtime_ns) if is_xml(path) else _document(path, path.stat().st_mtime_ns)
+    if (reader := _READERS.get(suffix(path))) is not None:
+        return reader(path, path.stat().st_mtime_ns)
     if suffix(path) in _LINES:
         return None
     opener = gzip.open if path.suffix.lower() == ".gz" else open
@@ -201,7 +206,7 @@ def _object(path: Path) -> dict[str, Any] | None:
 
 def _with_resources(top: dict[str, Any]) -> dict[str, Any]:
     """Return an object with the list of its resources; without any, with lists in place of their wrappers."""
-    found = json_resources.listed(top)
+    found = json_resources.listed(top) or json_markers.bindings(top) or json_markers.named_values(top)
     return {"records": found} if found else json_markers.without_wrappers(top)
 
 
@@ -239,6 +244,11 @@ def _document(path: Path, _: int) -> dict[str, Any]:
     return {"records": rows}
 
 
+@functools.lru_cache(2)
+def _terms(path: Path, _: int) -> dict[str, Any]:
+    return {"terms": obo_documents.read(path)}
+
+
 @functools.lru_cache(4)
 def _elements(path: Path, _: int) -> dict[str, Any]:
     """Return the lists of elements of an XML file, which are inside of other elements, by their names."""
@@ -253,6 +263,9 @@ def _elements(path: Path, _: int) -> dict[str, Any]:
         hint = "Records are elements of one name with attributes or elements inside. Convert it to CSV or JSON"
         raise BadInputError(f"{path} has no list of records", hint)
     return lists
+
+
+_READERS = {".xml": _elements, ".yaml": _document, ".yml": _document, ".obo": _terms}
 
 
 def _is_lines(start: bytes) -> bool:
@@ -333,7 +346,7 @@ def records(path: Path) -> list[dict[str, Any]]:
     hint = "Remove it, or name the files of a folder one by one"
     if path.stat().st_size > _MOST_NESTED:
         raise BadInputError(f"{path} is too large to be read with others", hint)
-    if is_yaml(path):
+    if is_yaml(path) or suffix(path) == ".obo":
         top = _object(path) or {}
         return top["records"] if list(top) == ["records"] else [top]
     try:

@@ -21,6 +21,7 @@ FORMATS = {
     ".tsv": "tsv",
     ".txt": "tsv",
     ".tab": "tsv",
+    ".gaf": "tsv",
     ".sif": "tsv",
     ".parquet": "parquet",
     ".pq": "parquet",
@@ -29,6 +30,7 @@ FORMATS = {
     ".jsonl": "json",
     ".ndjson": "json",
     ".xml": "json",
+    ".obo": "json",
     ".yaml": "json",
     ".yml": "json",
     ".sqlite": "database",
@@ -188,9 +190,24 @@ def tables_in(paths: Sequence[Path], *, may_be_empty: bool = False) -> list[Path
 def _tables_inside(folder: Path, *, deep: bool) -> list[Path]:
     """Return the files with tables in a folder or an archive, with ``deep`` also in its subfolders."""
     found = [path for path in _inside(folder, deep=deep) if suffix(path) in FORMATS and not is_side_file(path)]
-    between = {path.parent: [one for one in path.parents if one != folder and folder in one.parents] for path in found}
+    between = {path.parent: _between(folder, path) for path in found}
     left_out = {one for parents in between.values() for one in parents if is_left_out(one)}
     return [path for path in found if left_out.isdisjoint(between[path.parent])]
+
+
+def beside(folder: Path) -> list[Path]:
+    """Return all files in a folder or an archive, at any depth, except in subfolders that are left out; none of a
+    file.
+    """
+    if not (folder.is_dir() or archives.is_archive(folder)):
+        return []
+    found = _inside(folder, deep=True)
+    return [path for path in found if not any(map(is_left_out, _between(folder, path)))]
+
+
+def _between(folder: Path, path: Path) -> list[Path]:
+    """Return the folders between a folder and a file in it."""
+    return [one for one in path.parents if one != folder and folder in one.parents]
 
 
 def is_left_out(folder: Path) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from kbkit.directory.files import whole_lines
-from kbkit.errors import BadInputError, Command
+from kbkit.errors import BadInputError, Command, clipped
 from kbkit.measures.frames import series
 
 ENDINGS = (".jsonl", ".ndjson", ".json")
@@ -66,8 +66,7 @@ def describe(value: object) -> str:
     """Return a JSON value as it appears in an error: short text, or ``an object``, ``a list``."""
     if isinstance(value, (dict, list)):
         return "an object" if isinstance(value, dict) else "a list"
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 40 else text[:40] + "..."
+    return clipped(json.dumps(value, ensure_ascii=False), 43)
 
 
 # -- records ----------------------------------------------------------------------------------------------------------

@@ -19,8 +19,9 @@ from kbkit.errors import KbError
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-    from kbkit.executor.executor import Executor, StatementOutcome
+    from kbkit.executor.executor import Executor
     from kbkit.executor.languages import Statement
+    from kbkit.executor.outcomes import StatementOutcome
     from kbkit.kb import KnowledgeBase
 
 _QUESTION = re.compile(r"(\s*(?:[\w\s,.]+=\s*)?)%kb[ \t]+(.*\?)\s*$")
@@ -101,7 +102,7 @@ class KbMagics(Magics):
 
     def _each(self, statements: Iterable[Statement], names: dict[str, Any], depth: int = 0) -> Any:
         """Run statements, show the values of all but the last, and return the value of the last."""
-        from kbkit.executor.executor import Quit
+        from kbkit.executor.outcomes import Quit
 
         if depth > _MAX_DEPTH:
             raise KbError(f".read is nested more than {_MAX_DEPTH} deep", "Does a file read itself?")
@@ -206,7 +207,7 @@ def _path(text: str) -> Path | None:
 
 def _value(outcome: StatementOutcome) -> Any:
     """Return the value of an outcome; print text, and remarks on standard error."""
-    from kbkit.executor.executor import Printout
+    from kbkit.executor.outcomes import Printout
 
     if outcome.note:
         _remark(outcome.note)
@@ -235,7 +236,7 @@ def _show(value: Any) -> None:
     """Display a value; print text."""
     from IPython.display import display
 
-    from kbkit.executor.executor import Printout
+    from kbkit.executor.outcomes import Printout
 
     value = _rows(value)
     if isinstance(value, Printout):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 
 from kbkit.english.question_words import ADJECTIVES, SUPERLATIVES, Adjective
 from kbkit.questions.links import QuestionLink
@@ -24,6 +25,7 @@ BE = (
 """Verbs, pronouns and articles that may stand between a label and its value."""
 _SURE = 0.95
 """Least score of a label that is surely meant."""
+_SPACES = re.compile(r"\s+")
 SUPERLATIVE = "|".join(sorted(SUPERLATIVES, key=len, reverse=True))
 
 
@@ -164,7 +166,7 @@ class Rewriter:
             else:
                 words.append(question.tokens[at].word)
                 at += 1
-        return " " + " ".join(words) + " "
+        return _SPACES.sub(" ", f" {' '.join(words)} ")
 
     def _joining(self, question: Question, number: int) -> str:
         """Return the word that joins the last two of a list of values: ``or``, or else ``and``."""
@@ -199,12 +201,20 @@ class Rewriter:
             result = use(match)
             return match[0] if result is None else f" {result} "
 
-        self.text = re.sub(r"\s+", " ", re.sub(f"(?<=\\s){pattern}(?=\\s)", replaced, self.text))
+        text, count = _between_spaces(pattern).subn(replaced, self.text)
+        if count or "  " in text:
+            self.text = _SPACES.sub(" ", text)
 
     def restrict(self, restriction: Restriction) -> str:
         """Add a condition and return its sign."""
         self.clauses.restrictions.append(restriction)
         return f"<C{len(self.clauses.restrictions) - 1}>"
+
+
+@cache
+def _between_spaces(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern of a rule. The cache of ``re`` is too small for all rules."""
+    return re.compile(f"(?<=\\s){pattern}(?=\\s)")
 
 
 def is_type(link: QuestionLink | None) -> bool:

@@ -9,16 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import islice
 
 import numpy as np
 
+from kbkit.english.words import may_be_verb
 from kbkit.errors import KbError
+from kbkit.questions.alignment import similarities
 from kbkit.questions.answer_kinds import other_kind
-from kbkit.questions.candidates import frames
+from kbkit.questions.candidates import CandidateFrame, frames
 from kbkit.questions.chain_doubts import ChainDoubts
-from kbkit.questions.chain_reading import ChainReading
+from kbkit.questions.chain_reading import EXPLAINED, ChainReading
 from kbkit.questions.clause_reading import ClauseReader, ClauseReading, keeps_most
 from kbkit.questions.edge_reading import EdgeReading, edge_reading, means_more
 from kbkit.questions.edge_words import EdgeAttributes
@@ -87,6 +89,13 @@ class Read:
     mentions: list[Mention]
     candidates: Callable[[], list[ChainReading]]
     by_clauses: ClauseReading
+    may_explain: Callable[[], bool]
+    """Whether a chain may explain so much that it is trusted; found out without scoring chains."""
+
+    @property
+    def has_names(self) -> bool:
+        """Whether a name or value is found, by which a reading may select its answers."""
+        return bool(self.mentions) or any(link.is_value for link in self.by_clauses.links)
 
     @cached_property
     def readings(self) -> list[ChainReading]:
@@ -104,7 +113,7 @@ class Read:
             return self.by_clauses
         if self._of_clauses >= _BEFORE_CHAIN and self.chain.has_attribute:
             return self.by_clauses
-        return self.by_clauses if self._of_clauses > self._of_chain else self.chain
+        return self.chain if self._chain_reaches(self._of_clauses) else self.by_clauses
 
     @property
     def all(self) -> list[ChainReading | ClauseReading]:
@@ -119,7 +128,16 @@ class Read:
     @property
     def is_sure(self) -> bool:
         """Whether the answers can be used as they are: the reading is trusted, and more likely right than not."""
-        return self.best is not None and self.best.is_trusted and self.confidence >= SURE
+        # Most queries of a search are no questions. This tells without scores, or without answers.
+        if not self.by_clauses.is_trusted and not (
+            self.may_explain() and any(one.is_trusted for one in self.readings[:MAX_EXECUTED])
+        ):
+            return False
+        return self.best is not None and self.best.is_trusted and self.reaches(SURE)
+
+    def reaches(self, least: float) -> bool:
+        """Return whether the confidence is at least ``least``; faster than comparing it."""
+        return self._of_clauses >= least if self.best is self.by_clauses else self._chain_reaches(least)
 
     @cached_property
     def ignored(self) -> list[str]:
@@ -176,10 +194,24 @@ class Read:
 
     @cached_property
     def _of_chain(self) -> float:
+        return self._confidence(self._certainty)
+
+    def _chain_reaches(self, least: float) -> bool:
+        """Return whether the confidence of the best chain is at least ``least``.
+
+        Finds out which other readings have the same answers only if it depends on them.
+        """
+        if self.chain is None or self._confidence(self.chain.probability) >= least:
+            return self.chain is not None or least <= 0
+        possible = self.chain.probability + sum(one.probability for one in self.readings[:_COMPARED])
+        return self._confidence(possible) >= least and self._of_chain >= least
+
+    def _confidence(self, certainty: float) -> float:
+        """Return the confidence of the best chain, if it and those with the same answers have this probability."""
         best = self.chain
         if best is None:
             return 0.0
-        same = min(max(self._certainty, 1e-4), 1 - 1e-4)
+        same = min(max(certainty, 1e-4), 1 - 1e-4)
         known = dict(zip(WEIGHTS, best.features.tolist(), strict=True))
         known |= {"": 1.0, "probability": float(np.log(same / (1 - same))), "score": best.score}
         known |= {"ignored": min(known["ignored"], 2.0), "empty": float(not best.has_answers)}
@@ -236,7 +268,7 @@ class QuestionReader:
                 found.setdefault(reading.expression, reading)
         if len(found) != 1:  # of several, none is certain
             return read
-        return Read(read.text, read.question, read.mentions, list, next(iter(found.values())))
+        return Read(read.text, read.question, read.mentions, list, next(iter(found.values())), lambda: False)
 
     def _read_nodes(self, asked: str, text: str) -> Read:
         """Return the readings of the text of a question, about nodes and their attributes only."""
@@ -248,8 +280,15 @@ class QuestionReader:
         spelling = self._spelling.corrected(question, found)
         question = Question.of(text, frozenset(at for mention in names for at in mention.tokens), spelling)
         question = replace(question, kinds=kind_nouns(self.elements, question, found))
+        by_clauses = self._by_clauses.read(question, found)
+        framed = cache(lambda: [frame for frame in frames(self.elements, question, found) if len(frame.elements)])
         return Read(
-            asked, question, found, lambda: self._readings(question, found), self._by_clauses.read(question, found)
+            asked,
+            question,
+            found,
+            lambda: self._readings(question, found, framed()),
+            by_clauses,
+            lambda: self._may_explain(question, framed()),
         )
 
     def _plain(self, text: str) -> str:
@@ -276,9 +315,17 @@ class QuestionReader:
         nodes = (node for mention in mentions(self.stores, Question.of(text)) for node in mention.nodes)
         return any("?" in self.stores.nodes.name(node) for node in nodes)
 
-    def _readings(self, question: Question, found: list[Mention]) -> list[ChainReading]:
+    def _may_explain(self, question: Question, framed: list[CandidateFrame]) -> bool:
+        """Return whether a frame may explain all content words but one verb: by names, or by any label or type."""
+        words = {at: question.tokens[at].word for at in question.content(set())}
+        known = {at: max(part.max(initial=0) for part in similarities(self.elements, words[at])) for at in words}
+        hard = [at for at, value in known.items() if value < EXPLAINED]
+        rests = ({words[at] for at in hard if at not in frame.used} for frame in framed)
+        return any(not rest or (len(rest) == 1 and may_be_verb(*rest)) for rest in rests)
+
+    def _readings(self, question: Question, found: list[Mention], framed: list[CandidateFrame]) -> list[ChainReading]:
         """Return the best candidates with their probabilities."""
-        readings = self._candidates(question, found)
+        readings = self._candidates(question, found, framed)
         if readings:
             scores = np.array([reading.score for reading in readings])
             odds = np.exp(scores - scores.max())
@@ -286,13 +333,9 @@ class QuestionReader:
                 reading.probability = share
         return readings
 
-    def _candidates(self, question: Question, found: list[Mention]) -> list[ChainReading]:
+    def _candidates(self, question: Question, found: list[Mention], framed: list[CandidateFrame]) -> list[ChainReading]:
         """Return the best candidates of all frames, best first."""
-        scored = [
-            score(self.elements, question, found, frame, self.learned)
-            for frame in frames(self.elements, question, found)
-            if len(frame.elements)
-        ]
+        scored = [score(self.elements, question, found, frame, self.learned) for frame in framed]
         if not scored:
             return []
         totals = [part.features @ self.weights for part in scored]

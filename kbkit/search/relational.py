@@ -38,11 +38,13 @@ class RelationalSearch(Search):
     def trusted(self, text: str) -> Read | None:
         """Return how a query was read if its answers are to rank first: it may be a name or a list of words instead."""
         read = None if _is_name(self, text) else _read(self, text)
-        best = None if read is None else read.best
-        if read is None or best is None or not read.is_sure or not best.selects or not best.has_answers:
+        if read is None or not read.has_names or not read.is_sure:
+            return None
+        best = read.best
+        if best is None or not best.selects or not best.has_answers:
             return None
         is_doubtful = not best.has_sure_name or _has_text(self, read)
-        return None if is_doubtful and read.confidence < MIN_CONFIDENCE_IN_DOUBT else read
+        return None if is_doubtful and not read.reaches(MIN_CONFIDENCE_IN_DOUBT) else read
 
     def rank(self, batch: QueryBatch, settings: SearchSettings) -> list[QueryResult]:
         """Return the hybrid rankings, with answers first."""

@@ -17,7 +17,8 @@ from kbkit.display.pager import paged
 from kbkit.display.waiting import Waiting
 from kbkit.errors import KbError, Option
 from kbkit.executor import languages
-from kbkit.executor.executor import Pipe, Printout, PromptSettings, StatementOutcome
+from kbkit.executor.outcomes import Printout, StatementOutcome
+from kbkit.executor.prompt_settings import Pipe, PromptSettings
 from kbkit.shell.terminal import run_command
 from kbkit.stores import sparql_formats
 

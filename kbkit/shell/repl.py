@@ -27,7 +27,8 @@ from prompt_toolkit.utils import is_dumb_terminal
 
 from kbkit.errors import KbError
 from kbkit.executor import languages
-from kbkit.executor.executor import Executor, Quit
+from kbkit.executor.executor import Executor
+from kbkit.executor.outcomes import Quit
 from kbkit.shell import terminal
 from kbkit.shell.errors import SPELLER
 from kbkit.shell.highlight import LONGEST, STYLE, StatementLexer

@@ -9,7 +9,8 @@ from kbkit.directory import systems
 from kbkit.display.render import clean
 from kbkit.errors import KbError, is_panic, shortage
 from kbkit.executor import dispatch, languages
-from kbkit.executor.executor import Executor, Quit, StatementOutcome
+from kbkit.executor.executor import Executor
+from kbkit.executor.outcomes import Quit, StatementOutcome
 from kbkit.shell.display import Display
 from kbkit.shell.errors import Where, error_lines
 from kbkit.shell.terminal import run_command

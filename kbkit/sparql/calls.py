@@ -10,7 +10,7 @@ from kbkit.schema import Wikibase
 from kbkit.sparql.context import Context, string
 from kbkit.sparql.parse import refuse
 from kbkit.sparql.printing import to_text
-from kbkit.sparql.tree import Node, ParseTree, Triple, nodes, triples
+from kbkit.sparql.tree import Node, ParseTree, Triple, group_of, nodes, triples
 
 PARAMETER = Wikibase.BLAZEGRAPH + "serviceParam"
 
@@ -25,25 +25,18 @@ def name_of(service: ParseTree) -> Node:
     return service.children[-2]
 
 
-def body(service: ParseTree) -> ParseTree:
-    """Return the group of a service."""
-    group = service.children[-1]
-    assert isinstance(group, Tree)
-    return group
-
-
 def parameters(service: ParseTree, context: Context) -> tuple[list[tuple[str, Node]], list[Triple]]:
     """Return the ``bd:serviceParam`` parameters as (IRI, value), and the other triples of a service."""
     name = str(name_of(service))
     others = [
         part
-        for part in body(service).children
+        for part in group_of(service).children
         if part not in ("{", "}", ".") and not (isinstance(part, Tree) and part.data == "triples_block")
     ]
     if others:
         refuse(service, f"SERVICE {name} contains more than triples", "Move the rest out of it")
     values, rest = [], []
-    for triple in triples(body(service)):
+    for triple in triples(group_of(service)):
         if context.is_iri(triple.subject, PARAMETER):
             iri = context.names.iri(triple.verb)
             if iri is None:

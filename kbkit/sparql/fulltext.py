@@ -9,11 +9,11 @@ import math
 
 from kbkit.errors import QueryError
 from kbkit.schema import KB_NAMESPACE
-from kbkit.sparql.calls import body, constant, iri_token, number_token, parameters, variable
+from kbkit.sparql.calls import constant, iri_token, number_token, parameters, variable
 from kbkit.sparql.calls import values as table
 from kbkit.sparql.context import Context
 from kbkit.sparql.parse import refuse
-from kbkit.sparql.tree import Node, ParseTree, parents, put, triples
+from kbkit.sparql.tree import Node, ParseTree, group_of, parents, put, triples
 
 DEFAULT_LIMIT = 100
 MAX_LIMIT = 100_000
@@ -31,7 +31,7 @@ def search(tree: ParseTree, calls: list[ParseTree], context: Context) -> None:
         mode = _search_text(service, values, "mode") if "mode" in values else "bm25"
         kind = _search_text(service, values, "type") if "type" in values else None
         best = hits(context, words, limit, mode, kind)
-        subject = variable(next(triples(body(service))).subject)
+        subject = variable(next(triples(group_of(service))).subject)
         names = [subject, *([str(values["score"])] if "score" in values else [])]
         rows = [[iri_token(iri), number_token(_checked(score))][: len(names)] for iri, score in best.items()]
         put(parents(tree)[id(service)], service, table(names, rows))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from lark import Token, Tree
 
 from kbkit.sparql.tree import Node, ParseTree, child, children, copy, nodes, tokens, variables, visible
-from kbkit.sparql.tree import group as group_of
+from kbkit.sparql.tree import group as new_group
 
 
 def postpone(query: ParseTree, group: ParseTree, labels: Sequence[tuple[str, str]]) -> ParseTree:
@@ -102,7 +102,7 @@ class _Parts:
         if first:
             before += [part for part in (self.order, self.limit) if part is not None]
         select: ParseTree = Tree("sub_select", [inner, where, Tree("solution_modifier", list(before))])
-        outer_group = group_of(Tree("group_or_union_graph_pattern", [group_of(select)]))
+        outer_group = new_group(Tree("group_or_union_graph_pattern", [new_group(select)]))
         outer_columns = [column if isinstance(column, Token) else column.children[-2] for column in self.columns]
         after = [copy(part) for part in (self.order, None if first else self.limit) if part is not None]
         clause: ParseTree = Tree("select_clause", [*self.head, *outer_columns])

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 from lark import Token, Tree
 
 from kbkit.schema import KB_NAMESPACE, STANDARD_PREFIXES, Wikibase
-from kbkit.sparql.calls import body, constant, iri_token, number_token, parameters, values, variable
+from kbkit.sparql.calls import constant, iri_token, number_token, parameters, values, variable
 from kbkit.sparql.context import Context
 from kbkit.sparql.fulltext import MAX_LIMIT, hits
 from kbkit.sparql.parse import patterns, refuse
@@ -28,6 +28,7 @@ from kbkit.sparql.tree import (
     copy,
     drop_verbs,
     group,
+    group_of,
     is_variable,
     nodes,
     parents,
@@ -222,7 +223,7 @@ def _values(
 ) -> Sequence[tuple[str, str]]:
     """Return the values of a variable, as the patterns around a call bind it: their texts, and the terms."""
     assert context.values is not None
-    outputs = {str(word)[1:] for word in tokens(body(call)) if word.type == "VAR"} - {name}
+    outputs = {str(word)[1:] for word in tokens(group_of(call)) if word.type == "VAR"} - {name}
     around = above(call, parent_of, "group_graph_pattern")
     chosen: list[Node] = []
     while around is not None and not chosen:

@@ -15,7 +15,7 @@ from typing import NoReturn
 import lark
 from lark import Token
 
-from kbkit.errors import Part, QuerySyntaxError
+from kbkit.errors import Part, QuerySyntaxError, clipped
 from kbkit.sparql.escapes import unescape
 from kbkit.sparql.printing import to_text
 from kbkit.sparql.tree import Node, ParseTree, copy, nodes, tokens
@@ -235,11 +235,7 @@ def _syntax_error(source: _Source, error: lark.exceptions.UnexpectedInput) -> Qu
     if is_call and "LPAR" in allowed and allowed & {"DISTINCT", "WHERE"}:
         hint = f"In SELECT, write an expression in brackets, with a name: ({shown}(...) AS ?name)"
         return _error(text, at, f"Unexpected {shown!r}", hint)
-    return _error(text, at, f"Unexpected {_short(shown)!r}", _expected(allowed))
-
-
-def _short(text: str, limit: int = 40) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    return _error(text, at, f"Unexpected {clipped(shown, 40)!r}", _expected(allowed))
 
 
 def _expected(allowed: set[str]) -> str:

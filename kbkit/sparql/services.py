@@ -17,7 +17,7 @@ from kbkit.schema import KB_NAMESPACE, Wikibase
 from kbkit.sparql import calls, fulltext, geo, labels, mwapi, slices, traversal
 from kbkit.sparql.context import Context
 from kbkit.sparql.parse import refuse
-from kbkit.sparql.tree import ParseTree, child, group, nodes, parents, put, tokens
+from kbkit.sparql.tree import ParseTree, child, group, group_of, nodes, parents, put, tokens
 
 
 class Service(NamedTuple):
@@ -70,7 +70,7 @@ def inline(tree: ParseTree, context: Context) -> None:
     for call in list(nodes(tree, "service_graph_pattern")):
         name = calls.name_of(call)
         if _HERE.fullmatch(context.names.iri(name) or ""):
-            put(parent_of[id(call)], call, Tree("group_or_union_graph_pattern", [calls.body(call)]))
+            put(parent_of[id(call)], call, Tree("group_or_union_graph_pattern", [group_of(call)]))
             context.note(f"Evaluated SERVICE {name} on this KB")
 
 

@@ -156,6 +156,13 @@ def group(*parts: Node) -> ParseTree:
     return Tree("group_graph_pattern", [Token("LBRACE", "{"), *parts, Token("RBRACE", "}")])
 
 
+def group_of(part: ParseTree) -> ParseTree:
+    """Return the group of a pattern or a service, its last part."""
+    own = part.children[-1]
+    assert isinstance(own, Tree)
+    return own
+
+
 def merge_triples(tree: ParseTree) -> None:
     """Merge adjacent triple blocks, which result from removing the pattern between them.
 

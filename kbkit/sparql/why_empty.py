@@ -13,7 +13,7 @@ from typing import Any
 
 from lark import Token, Tree
 
-from kbkit.errors import KbError, QuerySyntaxError, plural
+from kbkit.errors import KbError, QuerySyntaxError, clipped, plural
 from kbkit.schema import STANDARD_PREFIXES, Wikibase
 from kbkit.sparql import blazegraph
 from kbkit.sparql.context import Context, QueryPrefixes
@@ -207,7 +207,7 @@ class _Explanation:
                 continue
             found = self._examples(f"SELECT DISTINCT {_EXAMPLE} {{ {pattern} }} LIMIT {_MOST_EXAMPLES}")
             if found:
-                return f"{word} that occur in place of {_cut(text)}: {found}"
+                return f"{word} that occur in place of {clipped(text, 80)}: {found}"
         return ""
 
     def _before(self, conflict: Sequence[_PatternPart]) -> list[str]:
@@ -232,7 +232,7 @@ class _Explanation:
             terms = list(self._sample(self._head + query, min(left, self._each)))
         except KbError:
             return ""
-        return ", ".join(_cut(_written(term, self._context)) for term in terms)
+        return ", ".join(clipped(_written(term, self._context), 80) for term in terms)
 
     def _conflict(self, parts: list[_PatternPart]) -> list[_PatternPart] | None:
         """Return the first parts without a common solution, as few as possible, in their order."""
@@ -349,11 +349,7 @@ def _ordered(parts: list[_PatternPart]) -> list[_PatternPart]:
 def _shown(node: Node) -> str:
     """Return a pattern on one line."""
     text = " ".join((str(node) if isinstance(node, Token) else to_text(node)).split()).removesuffix(" .")
-    return _cut(text, _LONGEST)
-
-
-def _cut(text: str, longest: int = 80) -> str:
-    return text if len(text) <= longest else text[: longest - 3] + "..."
+    return clipped(text, _LONGEST)
 
 
 def _written(term: Mapping[str, Any], context: Context) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from kbkit.errors import QueryError
+from kbkit.errors import QueryError, clipped
 from kbkit.stores.tables import NO_EXTENSIONS, first_line
 from kbkit.stores.threads import Expired, run
 
@@ -83,4 +83,4 @@ class Scratch:
 
 
 def _shown(text: str) -> str:
-    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]} ...")
+    return repr(clipped(text, _SHOWN))

@@ -126,11 +126,6 @@ def bind(text: str, terms: Mapping[str, str]) -> str:
     return "".join(parts)
 
 
-def parameters(text: str) -> set[str]:
-    """Return the names that occur as ``$name`` outside strings, comments and IRIs."""
-    return {token.text[1:] for token in tokens(text) if token.kind == "variable" and token.text[0] == "$"} - {""}
-
-
 def term(value: object) -> str:
     """Return a Python value as a SPARQL term: a number or boolean, an IRI for ``<...>``, or else a string literal."""
     if isinstance(value, bool):

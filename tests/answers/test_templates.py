@@ -19,9 +19,9 @@ from kbkit.answers import templates as catalogue
 from kbkit.answers.templates import Template, shipped
 from kbkit.assets import queries
 from kbkit.errors import BadInputError, KbError, UnknownNameError
+from kbkit.executor.lexers import parameters
 from kbkit.ingestion.generate import generate
 from kbkit.kb import KnowledgeBase
-from kbkit.stores.sparql_text import parameters as named_in_sparql
 from tests.examples import first_some
 from tests.generate import template_queries
 from tests.loops import each
@@ -158,7 +158,7 @@ def test_form_of_query_files(kind: str, template: Template) -> None:
     assert text.endswith("\n")
     assert not text.endswith("\n\n")
     body = "\n".join(line for line in text.splitlines() if not line.startswith(("--", "#")))
-    used = named_in_sparql(body) if kind == "sparql" else set(re.findall(r"\$([a-z]\w*)", body))
+    used = set(parameters(body, "sparql")) if kind == "sparql" else set(re.findall(r"\$([a-z]\w*)", body))
     assert used == {p.name for p in query.parameters}
     assert "$" not in query.title + query.description
     assert all(p.type.startswith("node of ") and p.default is None for p in query.parameters)

@@ -18,9 +18,9 @@ import pytest
 import kbkit
 from kbkit.assets import queries
 from kbkit.assets.queries import QueryFile
+from kbkit.executor.lexers import parameters
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import iri_escape
-from kbkit.stores.sparql_text import parameters as named_in_sparql
 from tests.examples import first_some
 from tests.loops import each
 
@@ -157,7 +157,7 @@ def test_form(kind: str, name: str) -> None:
     assert text.endswith("\n")
     assert not text.endswith("\n\n")
     body = "\n".join(line for line in text.splitlines() if not line.startswith(("--", "#")))
-    used = named_in_sparql(body) if kind == "sparql" else set(re.findall(r"\$([a-z]\w*)", body))
+    used = set(parameters(body, "sparql")) if kind == "sparql" else set(re.findall(r"\$([a-z]\w*)", body))
     assert used == {p.name for p in query.parameters}
     assert all(p.help for p in query.parameters)
     # A line that almost is a parameter would silently be prose.

@@ -115,6 +115,8 @@ def test_templates_with_many_groundings_make_up_for_others(world: KnowledgeBase,
         ),
         ("The agency gathers statistics and searched for clues.", {"statistics": "statistics"}),
         ("The Andean peaks of French legend, and the Danes. Alps.", {"Danes": "the Danes"}),
+        ("It is the story of a cover up by a senator.", {"senator": "a senator"}),
+        ("The heir of the Byzantine and Ottoman Empires near Sparta.", {"Sparta": "Sparta"}),
         # No thing of its own: part of a longer noun, of a fixed phrase, or a pronoun.
         ("He carries a heroin stuffed doll.", {}),
         ("It is an immense rock and ice face.", {}),

@@ -451,13 +451,6 @@ def test_cores_are_those_that_this_process_may_use(monkeypatch: pytest.MonkeyPat
     assert systems.cores() == os.cpu_count()
 
 
-def test_words_of_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(systems, "WINDOWS", False)
-    assert systems.words(r"code --wait 'a b' c\ d") == ["code", "--wait", "a b", "c d"]
-    monkeypatch.setattr(systems, "WINDOWS", True)
-    assert systems.words(r'"C:\Program Files\x.exe" -w') == [r"C:\Program Files\x.exe", "-w"]
-
-
 def test_a_closed_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
     invalid = OSError(errno.EINVAL, "Invalid argument")
     assert systems.is_closed_pipe(BrokenPipeError())

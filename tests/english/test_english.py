@@ -303,6 +303,30 @@ def test_clauses_that_describe_one_thing(text: str, noun: str, said: list[str]) 
 
 
 @pytest.mark.core
+@pytest.mark.parametrize(
+    ("text", "predicates"),
+    [
+        ("A port, famous for pearl fishing, with cliffs.",
+         [("is famous for pearl fishing", "are famous for pearl fishing", "famous for pearl fishing")]),
+        ("A city founded by the Romans.",
+         [("was founded by the Romans", "were founded by the Romans", "founded by the Romans")]),
+        ("A lake that is frozen throughout the year.",
+         [("is frozen throughout the year", "are frozen throughout the year", "")]),
+        ("A river that drowned the town of Mologa.",
+         [("drowned the town of Mologa", "drowned the town of Mologa", "")]),
+        ("The highest mountain of Malta.", [("", "", "")]),
+        ("A sea that tankers leave for the open ocean.", [("", "", "")]),
+        ("A state of coral islands largely destroyed by storms.",
+         [("was largely destroyed by storms", "were largely destroyed by storms", "largely destroyed by storms")]),
+        ("A town narrowly divided by a river.", []),
+        ("A coin divided into 1,000 milles.", []),
+    ],
+)  # fmt: skip
+def test_clauses_are_predicates(text: str, predicates: list[tuple[str, str, str]]) -> None:
+    assert [one.predicates for one in descriptions(text, "thing")] == predicates
+
+
+@pytest.mark.core
 def test_genres_are_adjectives_and_nouns() -> None:
     of_genre = Clause("belongs to the genre <g>", "belong to the genre <g>", others=(Clause("", "", before="<g>"),))
     by = Clause("was directed by Ang Lee", "were directed by Ang Lee")

@@ -11,7 +11,9 @@ import pytest
 import kbkit
 from kbkit.errors import KbError, QueryError
 from kbkit.executor.dispatch import run
-from kbkit.executor.executor import Executor, PromptSettings, StatementOutcome
+from kbkit.executor.executor import Executor
+from kbkit.executor.outcomes import StatementOutcome
+from kbkit.executor.prompt_settings import PromptSettings
 from kbkit.graph.pages import Page
 from kbkit.kb import KnowledgeBase
 from kbkit.shell.errors import error_lines

@@ -116,6 +116,16 @@ FOLDED: Files = {
     "Chapters.csv": "id,title,feeditem\n" + "".join(f"{n},Part {n},{11 + n % 10}\n" for n in range(1, 31)),
 }
 
+BANDS = ("Red Foxes", "Old Motel", "Grey Choir", "Late Parade", "Tin Tigers", "Elm Street", "Far Lights", "Low Tide",
+         "Oak Road", "Blue Hour")  # fmt: skip
+GUESTS: Files = {
+    "bands.csv": "band_id,band,country\n" + "".join(f"b{n},{band},UK\n" for n, band in enumerate(BANDS)),
+    "songs.csv": "song_id,name,band_id,featuring\n"
+    + "".join(
+        f"s{n:02},Song {n},b{n % 10},{f'{BANDS[n % 10]}; {BANDS[(n + 3) % 10]}' if n < 14 else ''}\n" for n in range(20)
+    ),
+}
+
 
 @pytest.mark.parametrize(
     ("files", "types", "relations", "nodes"),
@@ -163,6 +173,9 @@ FOLDED: Files = {
         pytest.param(
             TRIPS, {"trip": 12, "boat": 2, "sledge": 2}, {"trip gear boat 6", "trip gear sledge 6"},
             {"trip#71": {"name": "Trip 1", "Length": 1.5, "Length_2": 1500.1}}, id="trips",
+        ),
+        pytest.param(
+            GUESTS, {"band": 10, "song": 20}, {"song band band 20", "song featuring band 28"}, {}, id="guests",
         ),
         pytest.param(
             VOTES, {"seat": 6, "candidate": 18}, {"candidate seat seat 18"},

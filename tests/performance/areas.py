@@ -136,6 +136,7 @@ AREAS: dict[str, tuple[Job, ...]] = {
     "known_items": _small("known_items"),
     "retrieval": (
         Job("kbkit", "retrieval:kbkit", scaled=False),
+        Job("kbkit", "retrieval:few", scaled=False),
         Job("bm25s", "retrieval:bm25s", needs=("bm25s",), scaled=False),
         Job("kbkit", "dataset_documents:quality", needs=("bm25s",), scaled=False),
     ),

@@ -12,7 +12,9 @@ import pytest
 import kbkit
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
+from kbkit.questions.reader import SURE, QuestionReader
 from tests.performance.known_items import known_items, questions
+from tests.places import TESTS
 from tests.questions.table import WORLD
 from tests.wording import Wording
 
@@ -43,6 +45,18 @@ def test_the_default_is_relational_where_a_query_is_read(world: KnowledgeBase) -
     assert set(found["id"].head(len(read)).to_list()) == read
     assert set(found["linked"].explode().to_list()) == {"Peru: country#PER"}
     assert not read & set(world.search(READ, k=3, within='country:"Chile"')["id"].to_list())
+
+
+def test_what_is_sure_is_found_out_early_as_from_all_readings(world: KnowledgeBase) -> None:
+    lines = (TESTS / "trusted" / "world.tsv").read_text(encoding="utf-8").splitlines()
+    queries = [line.split("\t")[1] for line in lines if not line.startswith("#")]
+    texts = [READ, *TEXTS, *queries, *(question for question, _ in WORLD.values())]
+    early = [QuestionReader(world.stores).read(text).is_sure for text in texts]
+    read = [QuestionReader(world.stores).read(text) for text in texts]
+    late = [one.confidence >= SURE and one.best is not None and one.best.is_trusted for one in read]
+    assert early == late
+    assert 20 < sum(late) < len(texts) - 20
+    assert [one.reaches(0.85) for one in read] == [one.confidence >= 0.85 for one in read]
 
 
 # -- queries that are not read ----------------------------------------------------------------------------------------

@@ -17,7 +17,8 @@ from kbkit.assets import guidebook
 from kbkit.errors import KbError
 from kbkit.executor import dispatch
 from kbkit.executor.commands import COMMANDS, find, words
-from kbkit.executor.executor import Executor, Quit, StatementOutcome
+from kbkit.executor.executor import Executor
+from kbkit.executor.outcomes import Quit, StatementOutcome
 from kbkit.executor.vocabulary import Vocabulary
 from kbkit.kb import KnowledgeBase
 from kbkit.shell.display import Display

@@ -612,7 +612,8 @@ def test_no_engine_is_imported_before_the_first_prompt(world_kb: Path) -> None:
     program = f"""
 import sys
 from kbkit.shell.display import Display
-from kbkit.executor.executor import Executor, PromptSettings
+from kbkit.executor.executor import Executor
+from kbkit.executor.prompt_settings import PromptSettings
 from kbkit.shell.repl import Repl
 from kbkit.shell.runner import Runner
 settings = PromptSettings()

@@ -15,7 +15,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kbkit.errors import QueryError
-from kbkit.stores.sparql_text import Token, bind, parameters, refuse_service, term, tokens
+from kbkit.executor.lexers import parameters
+from kbkit.stores.sparql_text import Token, bind, refuse_service, term, tokens
 from tests.examples import examples
 from tests.wording import Wording
 
@@ -243,7 +244,7 @@ def test_parameters_stand_outside_strings_comments_and_iris(text: str, bound: st
 
 
 def test_names_of_parameters() -> None:
-    assert parameters("{ $a ?b '$c' <urn:$d> # $e\n $f }") == {"a", "f"}
+    assert parameters("{ $a ?b '$c' <urn:$d> # $e\n $f }", "sparql") == ["a", "f"]
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,9 @@ import numpy as np
 
 from kbkit.answers import algebra
 from kbkit.answers.algebra import AttributeFilter, Extreme, SavedNodes
-from kbkit.answers.engines.spark_sql import Closure, quoted, spark_type, to_spark
+from kbkit.answers.engines.spark_sql import Closure, spark_type, to_spark
 from kbkit.answers.operator_tree import operators, paths_of, uses_edge_attributes
+from kbkit.answers.written import in_backticks
 from kbkit.directory.typed_json import from_json
 from kbkit.errors import (
     BadInputError,
@@ -146,14 +147,14 @@ class Spark:
         reached = new = spark.sql(closure.start).toDF("id").distinct().localCheckpoint()
         partitions = max(1, new.rdd.getNumPartitions())
         for number in range(1, 1 << 31):
-            new.createOrReplaceTempView(quoted(closure.frontier))
+            new.createOrReplaceTempView(in_backticks(closure.frontier))
             new = spark.sql(closure.step).toDF("id").distinct().join(reached, "id", "left_anti").localCheckpoint()
             if new.isEmpty():
                 break
             reached = reached.union(new)
             if number % _ROUNDS == 0:
                 reached = reached.coalesce(partitions).localCheckpoint()
-        reached.createOrReplaceTempView(quoted(closure.name))
+        reached.createOrReplaceTempView(in_backticks(closure.name))
 
     def _known(self, table: pa.Table, session: Session) -> Ids:
         """Return the sorted ids; raise an error if the KB has other keys for them."""
@@ -210,7 +211,7 @@ class Spark:
             frame = self._nodes_of(types[table])
         else:
             frame = self._edges_of(relations[table])
-        frame.createOrReplaceTempView(quoted(table))
+        frame.createOrReplaceTempView(in_backticks(table))
         self._views.add(table)
 
     def _all_nodes(self, schema: Schema) -> Any:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kbkit.answers.written import in_backticks
 from kbkit.errors import KbError
 from kbkit.stores.ntriples import datatype, lexical
 
@@ -161,13 +162,8 @@ def _with(steps: Mapping[str, exp.Expression], query: exp.Expression) -> str:
         if name in wanted:
             needed.insert(0, name)
             wanted |= _tables(steps[name])
-    head = ",\n".join(f"{quoted(name)} AS (\n  {_text(steps[name])}\n)" for name in needed)
+    head = ",\n".join(f"{in_backticks(name)} AS (\n  {_text(steps[name])}\n)" for name in needed)
     return f"WITH {head}\n{_text(query)}" if needed else _text(query)
-
-
-def quoted(name: str) -> str:
-    """Return a name quoted for Spark."""
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _text(tree: exp.Expression) -> str:

@@ -15,6 +15,7 @@ from kbkit.benchmarks.requirements.condition_words import WordedCondition
 from kbkit.benchmarks.requirements.conditions import Conditions
 from kbkit.benchmarks.requirements.phrases import Mentions, Phrase, avoided, telling_phrases
 from kbkit.benchmarks.requirements.textual import TextProperty
+from kbkit.english.types import type_noun
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Role, quote
 
@@ -27,7 +28,7 @@ _MAX_NEIGHBORS = 2_000
 _GOLDS, _CONSIDERED = 6, 20
 """Candidates that are tried as the gold answer until about as many as wanted meet the requirements, and candidates
 among which those with phrases are looked for."""
-_PHRASE_FIRST = 0.75
+_PHRASE_FIRST = 0.6
 """Probability that a phrase is preferred to a condition."""
 _PAIRED = 0.6
 """Probability that two requirements are chosen together."""
@@ -50,6 +51,11 @@ class _Option:
         return isinstance(self.requirement, Phrase)
 
     @property
+    def is_clause(self) -> bool:
+        """Whether it says what a node is, not that its text mentions something."""
+        return isinstance(self.requirement, Phrase) and self.requirement.predicates is not None
+
+    @property
     def forms(self) -> tuple[str, ...]:
         """The forms of a term; of a condition none."""
         return self.requirement.forms if isinstance(self.requirement, Phrase) else ()
@@ -64,6 +70,8 @@ class _Option:
         if isinstance(requirement, Phrase):
             span = requirement.span
             said = {"said": requirement.said}
+            if requirement.predicates:
+                said |= dict(zip(("one", "several", "reduced"), requirement.predicates, strict=True))
             return TextProperty(
                 span.text, span.field, span.start, span.end, requirement.sentence, "", said, requirement.repeats
             )
@@ -121,8 +129,10 @@ class Chooser:
         tried = rng.permutation(rows).tolist()
         if prefers_phrase and self._kind != CONDITION:  # of some more candidates, those with a phrase first
             documents = {row: self._documents[candidates[row]] for row in tried[:_CONSIDERED]}
-            told = [row for row, own in documents.items() if self._phrases(candidates, own, hidden, role, relations)]
-            tried = told + [row for row in tried if row not in told]
+            of_rows = {row: self._phrases(candidates, own, hidden, role, relations) for row, own in documents.items()}
+            described = [row for row, phrases in of_rows.items() if any(one.is_clause for one in phrases)]
+            told = [row for row, phrases in of_rows.items() if phrases and row not in described]
+            tried = [*described, *told, *(row for row in tried if row not in {*described, *told})]
         for row in tried[:_GOLDS]:
             available = [o for o in self._options(candidates, row, hidden, role, wanted, relations) if not o.mask.all()]
             best = self._best(available, wanted, rng, pair=pair, prefers_phrase=prefers_phrase) if available else []
@@ -217,7 +227,8 @@ class Chooser:
             avoid = self._avoid(document.type)
         every = [relation.name for relation in self._kb.schema.relations]
         neighbors, stated = (folded(self._neighbors(document.id, names)) for names in (every, relations))
-        phrases = telling_phrases(document, role, self.mentions, self._matcher, avoid, hidden, neighbors)
+        noun = type_noun(document.type)
+        phrases = telling_phrases(document, role, self.mentions, self._matcher, avoid, hidden, neighbors, noun)
         options = []
         for phrase in phrases[:_MAX_PHRASES]:
             if contains(phrase.span.text, stated):

@@ -90,7 +90,7 @@ def _measured(noun: str, value: str, *, is_least: bool) -> list[ConditionWords]:
     if adjective := _ADJECTIVES.get(noun):
         said = [f"{bound.format(value)} {adjective}" for bound in bounds if bound.endswith("{}")]
         words += [ConditionWords(f"is {text}", f"are {text}", modifier=text) for text in said]
-    if verb := _VERBS.get(noun):
+    if (verb := _VERBS.get(noun)) and (is_least or verb != "reach"):  # not: reaching at most 1,500 m
         for bound in bounds:
             text = bound.format(value)
             words.append(ConditionWords(f"{english.inflections(verb, 'VBZ')[0]} {text}", f"{verb} {text}",

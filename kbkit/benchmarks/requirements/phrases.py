@@ -21,8 +21,10 @@ from numpy.typing import NDArray
 from kbkit.benchmarks.documents import Document, Span
 from kbkit.benchmarks.evidence import Matcher, contains, leaks
 from kbkit.benchmarks.requirements.terms import EMPTY, items, stands_alone, terms, topics
+from kbkit.english.descriptions import descriptions
 from kbkit.english.markers import is_crude, untelling
 from kbkit.english.stems import is_english, shares_stem
+from kbkit.english.types import WORKS
 from kbkit.english.words import is_plural, lemmas_of
 from kbkit.schema import Role
 from kbkit.stores.text_query import STOP_WORDS
@@ -33,6 +35,10 @@ _TELLING = 0.5
 _NEAR = 0.6
 """Cosine of the vectors of two words from which they may mean the same."""
 _TOKEN = re.compile(r"[^\W_]+")
+_MAX_CLAUSE = 6
+"""Words of a clause: more are a quotation."""
+_OF_CLAUSE = 100.0
+"""Score of a clause, above that of all other terms."""
 _TITLES = frozenset(("name", "title"))
 """Fields that are no sentences."""
 _DESCRIPTIONS = frozenset(("description", "definition", "gloss", "summary"))
@@ -45,7 +51,8 @@ class Phrase:
     and a ``score`` (rarity).
 
     ``said`` is the term in a query: with its article, or in quotes for an item of a list. ``repeats``: it contains the
-    name of a neighbour of the node.
+    name of a neighbour of the node. ``predicates`` are given for a clause that describes the node, for one node, for
+    several and after a noun: *is known for music*, *are known for music*, *known for music*.
     """
 
     forms: tuple[str, ...]
@@ -54,6 +61,7 @@ class Phrase:
     score: float
     said: str
     repeats: bool = False
+    predicates: tuple[str, str, str] | None = None
 
 
 @lru_cache(200_000)
@@ -113,13 +121,13 @@ class Mentions:
         return inside | (self._reworded(phrase.span.text, nodes) & ~mask)
 
     def is_inside(self, phrase: Phrase, node: int) -> bool:
-        """Return whether a node's texts have a common noun, or an item of a list, only as part of a longer one."""
-        is_item = _is_item(phrase)
-        if not is_item and (_is_listed(phrase) or not phrase.span.text.islower()):
+        """Return whether a node's texts have a common noun, a listed item or a clause only as part of a longer one."""
+        is_item, is_clause = _is_item(phrase), phrase.predicates is not None
+        if not is_item and not is_clause and (_is_listed(phrase) or not phrase.span.text.islower()):
             return False
         for passage in self._documents[node].passages:
             for before, after in _around(passage.text, phrase.forms, is_list=is_item):
-                if not (before or after) if is_item else stands_alone(before, after):
+                if not (before or after) if is_item else stands_alone("" if is_clause else before, after):
                     return False
         return True
 
@@ -193,13 +201,15 @@ def telling_phrases(
     avoid: frozenset[str],
     hidden: Sequence[str],
     neighbors: frozenset[str],
+    noun: str = "",
 ) -> list[Phrase]:
     """Return the terms of a document that a query can ask for, the rarest first.
 
     No term has a stem of ``avoid`` (the node's own name, its type, its relations) or contains a name of ``hidden``.
     Those that contain one of ``neighbors`` (see :func:`kbkit.benchmarks.evidence.folded`) would give the answer away
     (*currency of Pakistan*); they are left out, unless they are items of a list: keywords that are nodes too. Frequent
-    words are left out if there are others.
+    words are left out if there are others. With ``noun``, the type of the node in words, the clauses that describe it
+    are terms as well, before all others: they say what is asked, not that a text mentions it.
     """
     phrases: dict[tuple[str, ...], Phrase] = {}
     for sentence in _sentences(document, role):
@@ -231,8 +241,24 @@ def telling_phrases(
             span = Span(sentence.field, sentence.start + start, sentence.start + end, text)
             score = 0.0 if is_frequent else sum(weights) / (1 + len(forms))
             phrases[forms] = Phrase(forms, span, sentence.text, score, said, is_repeated)
+    for phrase in _clauses(document, mentions, noun) if noun and noun not in WORKS else ():
+        text = phrase.span.text
+        is_avoided = not avoid.isdisjoint(map(mentions.stem, _TOKEN.findall(text))) or shares_stem(text, document.names)
+        if not (is_avoided or is_crude(text) or leaks(text, hidden) or contains(text, neighbors)):
+            phrases[phrase.forms] = phrase
     ranked = sorted(phrases.values(), key=lambda phrase: (-phrase.score, phrase.span.field, phrase.span.start))
     return [phrase for phrase in ranked if phrase.score] or [phrase for phrase in ranked if _is_listed(phrase)]
+
+
+def _clauses(document: Document, mentions: Mentions, noun: str) -> Iterator[Phrase]:
+    """Yield the short clauses that describe a node in its description: *known for music*."""
+    for passage in document.passages:
+        if passage.field.partition("#")[0] in _DESCRIPTIONS and is_english(passage.text, surely=True):
+            for one in descriptions(passage.text, noun, document.name):
+                text, predicates = passage.text[one.start : one.end], one.predicates
+                if predicates[0] and len(text.split()) <= _MAX_CLAUSE:
+                    span = Span(passage.field, one.start, one.end, text)
+                    yield Phrase(mentions.forms(text), span, text, _OF_CLAUSE, text, False, predicates)
 
 
 def _is_item(phrase: Phrase) -> bool:

@@ -221,13 +221,15 @@ def with_middles(
         several = len(middles) > 1
         roles = roles_of(kind, are_several=several)
         words = words.sharing(type_noun(kind), f"<{slot}>", roles, are_several=several)
-    return _of_one_middle(kb, template, words, slots)
+    return _counting_middles(kb, template, words, slots)
 
 
-def _of_one_middle(
+def _counting_middles(
     kb: KnowledgeBase, template: Template, words: NounPhrase, slots: Mapping[str, NamedEntity]
 ) -> NounPhrase:
-    """Return the phrase of a chain, which says *the country that ...* where the named node leads to one alone."""
+    """Return the phrase of a chain, which says *the country that ...* where the named node leads to one alone, and
+    *actors in films* where it leads to several.
+    """
     plan, heads = kb.session.resolved(template.tree(), template.expression), head_nouns(kb) or {}
     chain = plan.root.left if isinstance(plan.root, Difference) else plan.root
     for hop in chain.parts if isinstance(chain, Intersection) else (chain,):
@@ -242,8 +244,10 @@ def _of_one_middle(
         middles = np.unique(
             np.concatenate([kb.session.move(move.relation, move.forward).neighbors(node) for move in before.moves])
         )
-        if kb.session.has_type(middles, before.type).sum() == 1 and not any(move.closure for move in before.moves):
-            words = words.of_one(noun_of(before, kb.schema, heads) or type_noun(before.type))
+        noun = noun_of(before, kb.schema, heads) or type_noun(before.type)
+        count = kb.session.has_type(middles, before.type).sum()
+        if not any(move.closure for move in before.moves):
+            words = words.of_one(noun) if count == 1 else words.of_several(noun)
     return words
 
 
@@ -385,7 +389,7 @@ def groundings(kb: KnowledgeBase, template: Template, frame: pl.DataFrame) -> li
     answers = kb.answers_many(template, bindings).group_by("binding", maintain_order=True).agg("node")
     candidates = dict(answers.iter_rows())
     idle = _idle(kb, template.tree(), bindings, {binding: len(nodes) for binding, nodes in candidates.items()})
-    idle |= _partial(kb, template.tree(), types, bindings) | _riddles(kb, template, bindings)
+    idle |= _partial(kb, template.tree(), types, bindings) | _unfit_middles(kb, template, bindings)
     return [
         Grounding(
             "",
@@ -460,28 +464,30 @@ def _partial(
     return found
 
 
-def _riddles(kb: KnowledgeBase, template: Template, bindings: pl.DataFrame) -> set[int]:
-    """Return the bindings of chains whose unnamed middle a person would name or leave alone.
+def _unfit_middles(kb: KnowledgeBase, template: Template, bindings: pl.DataFrame) -> set[int]:
+    """Return the bindings of chains with a middle that is several things in one node, or that a person would name.
 
     That is *one of the same countries as the Rhine*, where the named thing has several middles and nothing says what
-    they are of it; and one person who is identified by anything but a work: *married to the theoretical physicist*.
+    they are of it; and the only one that is identified by anything but a work: *married to the theoretical physicist*,
+    *next to the country that the Zugspitze lies in*.
     """
     found: set[int] = set()
     plan = kb.session.resolved(template.tree(), template.expression)
     types = {p.source.name: p.type for p in plan.parameters if isinstance(p.source, syntax.Slot)}
+    merged = merged_nodes(kb)
     words = phrase(kb, template)
     for slot, middle, moves, leads_back in _middles(plan):
         is_work = type_noun(types[slot] or "").rpartition(" ")[2] in WORKS
         shared = words and words.sharing(type_noun(middle), f"<{slot}>", roles_of(middle, are_several=True))
         is_told = any("shares " in clause.singular for clause in shared.clauses) if shared else False
-        if not (leads_back and not is_told) and not (are_people(middle) and not is_work):
-            continue
+        is_named = not is_work if not leads_back else not is_told or (not is_work and are_people(middle))
         keys = [key.removeprefix("#") for key in bindings[slot].to_list()]
         for binding, node in enumerate(kb.stores.nodes.unique_ids(types[slot] or "", keys).tolist()):
-            count = len(
-                {int(one) for relation, forward in moves for one in kb.session.move(relation, forward).neighbors(node)}
-            )
-            if (count > 1) if leads_back else (count == 1):
+            middles = {
+                int(one) for relation, forward in moves for one in kb.session.move(relation, forward).neighbors(node)
+            }
+            is_riddle = is_named and ((len(middles) > 1) if leads_back else (len(middles) == 1))
+            if is_riddle or not merged.isdisjoint(middles):
                 found.add(binding)
     return found
 

@@ -17,9 +17,8 @@ from kbkit.english.noun_phrases import Clause, NounPhrase
 from kbkit.english.stems import words_of
 
 _VERBS = (("mentions", "mention"), ("mentions", "mention"), ("refers to", "refer to"))
-_STORY_VERBS = (("involves", "involve"), ("features", "feature"), ("includes", "include"),
-                ("deals with", "deal with"))  # fmt: skip
-_WORK_VERBS = (("involves", "involve"), ("deals with", "deal with"), ("is about", "are about"))
+_STORY_VERBS = (("involves", "involve"), ("features", "feature"), ("includes", "include"))
+_WORK_VERBS = (("involves", "involve"), ("features", "feature"))
 """Verbs of texts that are stories, and of the works that tell them."""
 _OF_LISTS = ("{x} among {n}", "the {n1} {x}", "the {n1} {x}")
 _OF_TEXTS = ("{t} that {v} {x}", "{t} {doing} {x}")
@@ -87,10 +86,17 @@ class Requirements:
 
 def requirements(properties: Iterable[TextProperty], noun: str, rng: np.random.Generator) -> Requirements:
     """Return requirements in words; ``noun`` is the word for the texts, such as *description*."""
+    properties = list(properties)
     one, several, whose_one, whose, modifiers = [], [], [], [], []
     clauses: list[Clause] = []
     kinds = [p.forms["noun"] for p in properties if p.condition and p.forms.get("noun")]
-    terms = [p.forms.get("said") or english.quoted(p.text) for p in properties if not p.condition]
+    texts = [p for p in properties if not p.condition]
+    terms = [p.forms.get("said") or english.quoted(p.text) for p in texts if "one" not in p.forms]
+    for p in texts:
+        if "one" in p.forms:  # a clause that describes the node
+            one.append(p.forms["one"])
+            several.append(p.forms["several"])
+            clauses.append(Clause(p.forms["one"], p.forms["several"], p.forms["reduced"]))
     if terms:
         listed = " and ".join(terms)
         is_many = english.is_plural(noun)

@@ -107,18 +107,20 @@ class StagesRun:
         return self.settings.max_candidates
 
     @cached_property
-    def _text_nouns(self) -> dict[str, str]:
-        """What to call the texts of each type."""
+    def _text_fields(self) -> dict[str, list[str]]:
+        """The fields of the texts of each type."""
         rows = self.kb.tables.rows(
             "SELECT n.type::VARCHAR, list(DISTINCT t.field::VARCHAR) FROM texts t JOIN nodes n USING (id) GROUP BY 1"
         )
-        return {kind: text_noun(kind, sorted(fields)) for kind, fields in rows}
+        return {kind: sorted(fields) for kind, fields in rows}
 
-    def text_noun(self, node_type: str) -> str:
-        """Return what to call the texts of a type: description, title or abstract."""
-        if self.settings.text:
-            return text_noun(node_type, [self.settings.text])
-        return self._text_nouns.get(node_type, "text")
+    def text_noun(self, node_type: str, noun: str = "") -> str:
+        """Return what to call the texts of a type: description, title or abstract.
+
+        ``noun`` is what nodes of a type that says nothing are.
+        """
+        fields = [self.settings.text] if self.settings.text else self._text_fields.get(node_type)
+        return text_noun(noun or node_type, fields) if fields else "text"
 
     def documents(self, ids: Iterable[int]) -> dict[int, Document]:
         """Return the documents of nodes; with the name as the text if the settings say so."""
@@ -283,7 +285,8 @@ class StagesRun:
         rng, grounding, required = self.rng(3, query), query[Grounding], query[Requirement]
         phrase = self.phrases[grounding.template]
         gold_type = self.kb.schema.type_of(required.gold).name
-        words = sentences.requirements(required.properties, self.text_noun(gold_type), rng)
+        noun = phrase.noun if phrase and head_nouns(self.kb) else ""
+        words = sentences.requirements(required.properties, self.text_noun(gold_type, noun), rng)
         if phrase is None:
             condition = f" Name only those that {words.several}." if words.several else ""
             plain = varied = f"{grounding.question}{condition}"
@@ -302,7 +305,8 @@ class StagesRun:
             }
             named = phrase.filled(names)
             plain, varied, relations = sentences.sentences(named, words, required.role, required.answers, rng)
-        return FusedQuery(query.id, plain, varied, count_words(relations), count_words(words.several))
+        required_words = count_words(f"{words.noun} {words.several}")
+        return FusedQuery(query.id, plain, varied, count_words(relations), required_words)
 
     def _includes_start(self, grounding: Grounding) -> bool:
         """Return whether *other* is needed: the relations lead back to a node that the query names."""

@@ -6,6 +6,7 @@ Words alone decide, by a dictionary, articles and function words. What is not su
 from __future__ import annotations
 
 import calendar
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -17,6 +18,7 @@ from kbkit.english.words import PREPOSITIONS, is_common, is_nominal, lemmas_of, 
 from kbkit.stores.text_query import STOP_WORDS
 
 _MAX_NAME = 4
+_PAIR = 2
 _MIN_LETTERS = 4
 _BREAK = re.compile(r"[()\[\]{}<>\"“”«»|`*=]+|[,;:.!?/]+(?:\s|$)|\s[-–—]+\s|\n")
 _SEPARATOR = re.compile(r"[;,|\n]+|\s[-–—]+\s")
@@ -35,6 +37,10 @@ _PARTICLES = words_of(
     """
 )
 """Words inside names."""
+_ADVERBS = frozenset(("away", "down", "off", "out", "over", "up"))
+"""Words that make one noun with a verb before them."""
+_LIGHT = frozenset(("cause", "do", "get", "give", "have", "keep", "make", "pay", "raise", "take"))
+"""Verbs that make an idiom with a noun after them."""
 _ONE, _THE = frozenset(("a", "an")), "the"
 _OWNERS = frozenset(("the", "his", "her", "its", "their", "my", "our", "your", "each", "every"))
 _POSSESSIVES = _OWNERS - {"the", "each", "every"}
@@ -137,11 +143,19 @@ def _name_end(words: Sequence[str], at: int, *, is_first: bool) -> int:
         return at
     if end < len(words) and words[end] not in EMPTY:  # Andean peaks
         return at
+    if words[end : end + 1] == ["and"] and _ends_list(words[end + 1 : end + 1 + _MAX_NAME]):
+        return at  # the Byzantine and Ottoman Empires
     is_part = (end < len(words) and words[end] in _PARTICLES) or (
         at > 1 and words[at - 1].casefold() in _PARTICLES and words[at - 2][:1].isupper()
     )
     is_other = end - at == 1 and bool(_PEOPLES.fullmatch(words[at]) or words[at] in _DATES)
     return at if is_part or is_other else end
+
+
+def _ends_list(words: Sequence[str]) -> bool:
+    """Return whether words end with the plural that two names share: *Ottoman Empires*."""
+    name = list(itertools.takewhile(lambda word: word[:1].isupper(), words))
+    return len(name) > 1 and name[-1].endswith("s")
 
 
 def _noun_start(words: Sequence[str], at: int) -> int:
@@ -152,8 +166,15 @@ def _noun_start(words: Sequence[str], at: int) -> int:
     none = at + 1
     after = words[at + 1] if at + 1 < len(words) else ""
     # A possessive without its apostrophe: the kingdoms only hope, the dukes charming son.
+    may_lead = after in _ADVERBS and _may_be_verb(words[at])  # a cover up
     may_own = words[at].endswith("s") and ("ADJ" in lemmas_of(after) or after.endswith(_PARTICIPLES))
-    if not _is_noun(words[at]) or may_own or (after and _may_continue(after)) or _is_modifier_of_next(words, at):
+    if (
+        not _is_noun(words[at])
+        or may_own
+        or may_lead
+        or (after and _may_continue(after))
+        or _is_modifier_of_next(words, at)
+    ):
         return none
     kinds, before = set(lemmas_of(words[at])), words[at - 1] if at else ""
     is_compound = before in lemmas_of(before).get("NOUN", ()) and set(lemmas_of(before)) == {"NOUN"}
@@ -168,7 +189,8 @@ def _noun_start(words: Sequence[str], at: int) -> int:
         return none  # the mouth of a river
     if kinds == {"NOUN"}:
         return first
-    is_marked = _has_article(around, _ONE | _OWNERS) and not words[at].endswith("s")  # a gangster tries
+    # Not: the same orchestra fall in love.
+    is_marked = first == at and _has_article(around, _ONE | _OWNERS) and not words[at].endswith("s")  # a gangster tries
     return first if is_marked and kinds == {"NOUN", "VERB"} and not words[at].endswith("ing") else none
 
 
@@ -189,9 +211,12 @@ def _may_be_noun(word: str) -> bool:
 
 
 def _in_fixed_phrase(before: Sequence[str], noun: str) -> bool:
-    """Return whether a noun with an article follows a preposition in a fixed phrase: *on a lark*, *at a loss*."""
-    is_after = len(before) > 1 and before[-1] in (*_ONE, _THE) and before[-2] in PREPOSITIONS
-    return is_after and not _listed("fixed").isdisjoint((noun, *lemmas_of(noun).get("NOUN", ())))
+    """Return whether a noun with an article is part of an idiom: *on a lark*, *at a loss*, *take a stand*."""
+    if len(before) < _PAIR or before[-1] not in (*_ONE, _THE):
+        return False
+    if not _LIGHT.isdisjoint(lemmas_of(before[-2]).get("VERB", ())):
+        return True  # take a stand
+    return before[-2] in PREPOSITIONS and not _listed("fixed").isdisjoint((noun, *lemmas_of(noun).get("NOUN", ())))
 
 
 def _is_owned(words: Sequence[str], first: int) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kbkit.benchmarks.spinach import qawiki
-from kbkit.errors import BadInputError
+from kbkit.errors import BadInputError, clipped
 from kbkit.measures import records, rows
 from kbkit.measures.records import JsonRecord
 from kbkit.measures.rows import Result
@@ -61,7 +61,7 @@ def read_questions(path: Path, *, sparql: bool = True, question: bool = False) -
     for one in questions:
         if one.id in seen:
             hint = f"It is also in {seen[one.id].where}. Each record needs its own id"
-            raise BadInputError(f"Duplicate id {_short(one.id)} in {one.where}", hint)
+            raise BadInputError(f"Duplicate id {clipped(one.id)!r} in {one.where}", hint)
         seen[one.id] = one
     return QuestionFile(path, tuple(questions))
 
@@ -173,10 +173,6 @@ def _answers(item: JsonRecord) -> Result:
 def result(value: Any, where: str) -> Result:
     """Return a result from a file: rows, SPARQL 1.1 JSON results, a boolean or null; ``where`` is for the error."""
     return rows._result(value, where)
-
-
-def _short(text: str) -> str:
-    return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
 def _kind(value: Any) -> str:

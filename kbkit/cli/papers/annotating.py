@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kbkit.cli.asking import QUIT, line
-from kbkit.cli.options import DatasetOutput, Kb, Rater, Seed, Types, counted, note, pairs
+from kbkit.cli.options import DatasetOutput, Kb, Rater, Seed, Types, note, pairs
 from kbkit.cli.papers.arguments import Conversations, QuestDataset, SkaDataset, SkaInstances
 from kbkit.cli.papers.factory import judged
+from kbkit.errors import plural
 
 if TYPE_CHECKING:
     from kbkit.benchmarks.people.tasks import Task
@@ -70,7 +71,7 @@ def stark_write(
         names = human.naming(base, types or (), output)
         if labels:
             added = human.from_labels(base, output, seed, names=names)
-            note(context, [f"{human.table(output)}: {counted(added, 'labelled query', 'labelled queries')} added"])
+            note(context, [f"{human.table(output)}: {plural(added, 'labelled query', 'labelled queries')} added"])
             return
         for drawn in human.draw(base, types or (), seed, human.answered(output)):
             node = _show(base, drawn)
@@ -84,7 +85,7 @@ def stark_write(
                 break
         else:
             typer.echo("No more entities")
-    note(context, [f"{human.table(output)}: {counted(written, 'query', 'queries')} written"])
+    note(context, [f"{human.table(output)}: {plural(written, 'query', 'queries')} written"])
 
 
 def _show(kb: KnowledgeBase, drawn: int) -> Node:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kbkit.cli.models import ModelOptions
-from kbkit.cli.options import Seed, counted, note
+from kbkit.cli.options import Seed, note
 from kbkit.cli.papers.arguments import Conversations, RunFile
 from kbkit.cli.papers.factory import (
     FiguresForm,
@@ -21,7 +21,7 @@ from kbkit.cli.papers.factory import (
     opened_if_given,
     systems_run,
 )
-from kbkit.errors import KbError, Option
+from kbkit.errors import KbError, Option, plural
 
 if TYPE_CHECKING:
     import polars as pl
@@ -59,7 +59,7 @@ def run(session: PaperSession, dataset: Conversations, output: RunFile, groups: 
     def scores() -> PaperFigures:
         runs = scoring.read_runs([output])
         turns, remarks = scoring.per_turn(running.chosen(dataset, groups), runs)
-        written = f"{output}: {counted(len(runs[0].rows), 'conversation')}"
+        written = f"{output}: {plural(len(runs[0].rows), 'conversation')}"
         return PaperFigures([*remarks, written], sections=[_table_4(scoring.table(turns))])
 
     session.figures = scores

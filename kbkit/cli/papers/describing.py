@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kbkit.cli.options import Format, Kb, Output, RowLimit, Timeout, Types, counted, note, seconds
+from kbkit.cli.options import Kb, Rendering, RowLimit, Timeout, Types, note, seconds
 from kbkit.cli.papers.arguments import (
     Conversations,
     QuestDataset,
@@ -20,7 +20,7 @@ from kbkit.cli.papers.arguments import (
 )
 from kbkit.cli.papers.factory import FiguresForm, PaperFigures, Shown, figures
 from kbkit.cli.papers.quest_runs import BY_SYSTEM
-from kbkit.errors import KbError, Option
+from kbkit.errors import KbError, Option, plural
 
 WITH_PLOT = ("plot", "format", "output")
 _SHORT = {"projections": "projs", "relations": "rels", "subjects": "subjs", "predicates": "preds", "literals": "lits"}
@@ -196,8 +196,8 @@ def ska_check(
         bool,
         typer.Option("--redundant", help="Count the positive units of which each could be missing (takes longer)."),
     ] = False,
-    format: Format = None,
-    output: Output = None,
+    *,
+    rendering: Rendering,
 ) -> None:
     """Check instances on their own units.
 
@@ -210,9 +210,8 @@ def ska_check(
     from kbkit.benchmarks.ska import instances, statements
     from kbkit.benchmarks.ska.solve import Solver
     from kbkit.cli.progress import counting
-    from kbkit.display import render
 
-    render.check(format, output)
+    rendering.check()
     failed: list[tuple[str, str, str]] = []
     checked = without = spare = 0
     with Solver() as solver, counting(context.obj.quiet, "instances") as progress:
@@ -226,17 +225,17 @@ def ska_check(
             failed += [(one.id, one.form, problem) for problem in problems]
             spare += len(statements.redundant(one, solver)) if redundant and not problems else 0
     names = {name for name, _, _ in failed}
-    lines = [f"{counted(checked, 'instance')} checked, {len(names):,} with failures"]
-    lines += [f"{counted(without, 'instance')} without a query"] if without else []
+    lines = [f"{plural(checked, 'instance')} checked, {len(names):,} with failures"]
+    lines += [f"{plural(without, 'instance')} without a query"] if without else []
     if redundant:
-        lines.append(f"{counted(spare, 'positive unit')} not needed alone: their answers have several derivations")
-    if failed or format or output:
+        lines.append(f"{plural(spare, 'positive unit')} not needed alone: their answers have several derivations")
+    if failed or rendering.format or rendering.output:
         columns = {"instance": pl.String, "form": pl.String, "problem": pl.String}
-        render.write(pl.DataFrame(failed, schema=columns, orient="row"), format, output)
+        rendering.write(pl.DataFrame(failed, schema=columns, orient="row"))
     note(context, lines)
     if failed:
         hint = ("Delete their lines in instances.jsonl, or make the dataset again with ", Option("replace"))
-        raise KbError(f"Statements fail in {counted(len(names), 'instance')}", *hint)
+        raise KbError(f"Statements fail in {plural(len(names), 'instance')}", *hint)
 
 
 # -- ConvKGYarn --------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ import typer
 
 from kbkit.cli.judging import Elsewhere, InBrowser, judge
 from kbkit.cli.models import NO_MODELS, ModelOptions, is_default, stages
-from kbkit.cli.options import Format, Kb, Output, PerQuery, Plot, Restart, draw, note, on_screen
+from kbkit.cli.options import Format, Kb, Output, PerQuery, Plot, Rendering, Restart, draw, note
 from kbkit.cli.tables import Table, check_table, print_sections, write_tables
 
 if TYPE_CHECKING:
@@ -80,19 +80,12 @@ def _given(function: Callable[..., Any], **available: object) -> Values:
 
 
 @dataclass(frozen=True)
-class Shown:
+class Shown(Rendering):
     """How figures are shown: the values of the options that all papers share."""
 
     table: int | None = None
     per_query: bool = False
     plot: Path | None = None
-    format: str | None = None
-    output: Path | None = None
-
-    @property
-    def on_screen(self) -> bool:
-        """Whether they are shown as tables on standard output."""
-        return on_screen(self.format, self.output)
 
     def rounded(self, frame: pl.DataFrame, digits: int) -> pl.DataFrame:
         """Return a table with its fractions rounded on a screen, unchanged in a file."""
@@ -152,32 +145,28 @@ class FiguresForm:
 
     def taken(self, values: Values) -> Shown:
         """Take the values of the options out of ``values``. Raises the errors of showing, in advance."""
-        from kbkit.display.render import check
-
         shown = Shown(**{name: values.pop(name) for name in self.added()})
         if self.numbers:
             one_table = self.one_table and not shown.per_query
-            check_table(shown.table, self.numbers, shown.format, shown.output, per_query=shown.per_query, one=one_table)
+            check_table(shown.table, self.numbers, shown, per_query=shown.per_query, one=one_table)
         else:
-            check(shown.format, shown.output)
+            shown.check()
         return shown
 
     def show(self, context: typer.Context, figures: PaperFigures, shown: Shown) -> None:
         """Show figures as the options say."""
-        from kbkit.display.render import write
-
         note(context, figures.remarks)
         if figures.charts is not None:
             draw(context, shown.plot, figures.charts)
         if shown.per_query and figures.per_query is not None:
-            write(figures.per_query(), shown.format, shown.output)
+            shown.write(figures.per_query())
         elif figures.sections is not None and (shown.on_screen or figures.records is None):
             print_sections(figures.sections)
         elif figures.records is not None:
-            write(figures.records(), shown.format, shown.output)
+            shown.write(figures.records())
         else:
             titled, form = list(figures.tables), {"short": self.short, "by_system": self.by_system}
-            write_tables(titled, shown.table, shown.format, shown.output, **form)  # type: ignore[arg-type]
+            write_tables(titled, shown.table, shown, **form)  # type: ignore[arg-type]
 
 
 def figures(form: FiguresForm) -> Callable[[Callable[..., PaperFigures]], Command]:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbkit.cli.options import DatasetOutput, Format, Kb, Output, Raters, counted, note
+from kbkit.cli.options import DatasetOutput, Kb, Raters, Rendering, note
 from kbkit.cli.papers.arguments import QuestDataset, SkaDataset
 from kbkit.cli.papers.factory import FiguresForm, PaperFigures, Shown, figures
-from kbkit.errors import KbError, Option, UnknownNameError
+from kbkit.errors import KbError, Option, UnknownNameError, plural
 
 if TYPE_CHECKING:
     from kbkit.cli.tables import Titled
@@ -24,8 +24,8 @@ Agreement = Annotated[bool, typer.Option("--agreement", help="Show only how anno
 def stark_labels(
     kb: Kb,
     agreement: Agreement = False,
-    format: Format = None,
-    output: Output = None,
+    *,
+    rendering: Rendering,
 ) -> None:
     """List the grades that people gave in the browser.
 
@@ -34,18 +34,17 @@ def stark_labels(
     other programs.
     """
     from kbkit.benchmarks.people.labels import Labels
-    from kbkit.display.render import write as render
     from kbkit.kb import KnowledgeBase
     from kbkit.measures.files import write_gold
 
     with KnowledgeBase(kb) as base:
         known = Labels(base)
         if agreement:
-            render(known.agreement(), format, output)
-        elif output is not None and output.suffix == ".qrels" and format is None:
-            write_gold(known.gold(), output)
+            rendering.write(known.agreement())
+        elif rendering.output is not None and rendering.output.suffix == ".qrels" and rendering.format is None:
+            write_gold(known.gold(), rendering.output)
         else:
-            render(known.judgements(), format, output)
+            rendering.write(known.judgements())
 
 
 @figures(FiguresForm())
@@ -86,7 +85,7 @@ def quest_agreement(dataset: QuestDataset, raters: Raters = None) -> PaperFigure
 
     given = module.rater_files(QuestDataset.open(dataset)).all(raters or ())
     judged = {name: len({one.item for one in own if one.mark is not None}) for name, own in given.items()}
-    lines = [f"{name}: {counted(count, 'judgement')}" for name, count in judged.items()]
+    lines = [f"{name}: {plural(count, 'judgement')}" for name, count in judged.items()]
     return PaperFigures(lines, records=lambda: module.agreement(given))
 
 
@@ -136,7 +135,7 @@ def ska_revise(context: typer.Context, dataset: SkaDataset, output: DatasetOutpu
     if not kept:
         raise KbError("All instances are left out by their annotations", "Use other ", Option("raters"))
     path = instances.write_instances(output, kept)
-    lines = [f"{path}: {counted(len(kept), 'instance')}"]
+    lines = [f"{path}: {plural(len(kept), 'instance')}"]
     if verdicts:
         safe = sum(verdicts.values())
         share = f"{safe / len(verdicts):.1%} of {len(verdicts):,} reviewed"

@@ -17,9 +17,10 @@ from kbkit.benchmarks.convkgyarn.settings import ConvSettings
 from kbkit.benchmarks.quest.settings import DocumentSettings, QuestSettings
 from kbkit.benchmarks.requirements.settings import RequirementSettings
 from kbkit.benchmarks.ska.settings import SkaSettings
-from kbkit.cli.options import RARE, DatasetOutput, Kb, Seed, counted, note
+from kbkit.cli.options import RARE, DatasetOutput, Kb, Seed, note
 from kbkit.cli.papers.factory import PaperSession, maker
 from kbkit.english.relations import left_out
+from kbkit.errors import plural
 
 if TYPE_CHECKING:
     import polars as pl
@@ -62,15 +63,15 @@ def _stark_lines(made: NewDataset) -> Sequence[str]:
     """Return lines that describe a new dataset."""
     report: dict[str, Any] = made.report
     lines = [
-        f"{made.folder}: {counted(report['queries'], 'query', 'queries')} of {report['drawn']:,} drawn,"
+        f"{made.folder}: {plural(report['queries'], 'query', 'queries')} of {report['drawn']:,} drawn,"
         f" {report['candidates']:g} candidates each"
     ]
     if report["queries"] < report["wanted"]:
         lines.append(f"Fewer than {report['wanted']:,} queries: add templates or raise --max-candidates")
     lines += _target_lines(report)
     lines.append(
-        f"Requirements: {counted(report['phrases'], 'phrase')} of texts, {counted(report['conditions'], 'attribute')};"
-        f" {counted(report['relations_only'], 'query', 'queries')} for relations alone"
+        f"Requirements: {plural(report['phrases'], 'phrase')} of texts, {plural(report['conditions'], 'attribute')};"
+        f" {plural(report['relations_only'], 'query', 'queries')} for relations alone"
     )
     if 2 * report["repeating_phrases"] > report["phrases"] > 0:
         lines.append(
@@ -307,14 +308,14 @@ def _ska_lines(made: NewDataset) -> Sequence[str]:
     """Return lines that describe a new dataset."""
     report: dict[str, Any] = made.report
     counts = ", ".join(f"{count:,} {form}" for form, count in report["instances"].items())
-    lines = [f"{made.folder}: {counted(sum(report['instances'].values()), 'instance')} ({counts})"]
+    lines = [f"{made.folder}: {plural(sum(report['instances'].values()), 'instance')} ({counts})"]
     reasons: dict[str, int] = {}
     for of_form in report["left_out"].values():
         for reason, count in of_form.items():
             reasons[reason] = reasons.get(reason, 0) + count
     most = sorted(reasons.items(), key=lambda pair: -pair[1])
     lines += [f"Left out: {count:,}, {reason}" for reason, count in most[:_LISTED]]
-    return [*lines, f"{counted(len(most) - _LISTED, 'further reason')} in dataset.json"] if most[_LISTED:] else lines
+    return [*lines, f"{plural(len(most) - _LISTED, 'further reason')} in dataset.json"] if most[_LISTED:] else lines
 
 
 # -- ConvKGYarn -------------------------------------------------------------------------------------------------------
@@ -346,8 +347,8 @@ def _conv_lines(made: NewDataset) -> Iterator[str]:
     """Yield lines about a new dataset."""
     report: dict[str, Any] = made.report
     yield (
-        f"{made.folder}: {counted(report['conversations'], 'conversation')},"
-        f" {counted(report['groups'], 'group')} with the same facts"
+        f"{made.folder}: {plural(report['conversations'], 'conversation')},"
+        f" {plural(report['groups'], 'group')} with the same facts"
         + (f" and {report['related']:,} with a related entity" if report["related"] else "")
     )
     if report["groups"] < report["wanted"]:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kbkit.cli.models import Prompts
-from kbkit.cli.options import Seed, counted, note
+from kbkit.cli.options import Seed, note
 from kbkit.cli.papers.arguments import SkaDataset
 from kbkit.cli.papers.factory import FiguresForm, PaperFigures, PaperSession, figures, systems_run
 from kbkit.cli.papers.ska_scores import TABLES, scores
-from kbkit.errors import KbError, Option
+from kbkit.errors import KbError, Option, plural
 from kbkit.llm.client import missing_model
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def testbed(
         made, report = testbeds.make(scan(dataset), digest, further=size or (), seed=seed, progress=progress)
     target = folder or dataset / running.FOLDER
     files = testbeds.write_testbeds(target, made, report)
-    lines = [*_testbed_lines(report), f"{target}: {counted(len(made), 'record')} in {counted(len(files), 'file')}"]
+    lines = [*_testbed_lines(report), f"{target}: {plural(len(made), 'record')} in {plural(len(files), 'file')}"]
     return PaperFigures(lines, records=lambda: report_sizes(report))
 
 
@@ -86,7 +86,7 @@ def _testbed_lines(report: Report) -> Iterator[str]:
     yield f"Tokens counted by {report.tokenizer}"
     for reason, names in report.left_out.items():
         listed = ", ".join(names[:_LISTED]) + ", ..." * (len(names) > _LISTED)
-        yield f"Left out: {counted(len(names), 'instance')} ({listed}): {reason}"
+        yield f"Left out: {plural(len(names), 'instance')} ({listed}): {reason}"
     for form, size, count, *_, short in report.sizes:
         if short:
             yield f"Noise ends before {size}: {short:,} of {count:,} instances of {form}"
@@ -133,7 +133,7 @@ def prompt(
         for record, messages in _messages(dataset, records, report, own):
             parts = [{"role": role, "content": text} for role, text in messages]
             file.write(json.dumps({"id": record.id, "messages": parts}, ensure_ascii=False) + "\n")
-    note(context, [f"{output}: {counted(len(records), 'record')}"])
+    note(context, [f"{output}: {plural(len(records), 'record')}"])
 
 
 def _own_prompts(values: Sequence[str] | None) -> dict[str, Path]:

@@ -7,8 +7,9 @@ from typing import Any
 from kbkit.errors import KbError
 from kbkit.executor import languages
 from kbkit.executor.commands.registry import command, parse_choice, parse_number, split_words
-from kbkit.executor.executor import Executor, Last, StatementOutcome
+from kbkit.executor.executor import Executor
 from kbkit.executor.languages import COMMAND
+from kbkit.executor.outcomes import Last, StatementOutcome
 from kbkit.executor.vocabulary import Argument
 
 

@@ -10,8 +10,9 @@ from kbkit.assets import guidebook
 from kbkit.display.render import has_styles
 from kbkit.errors import UnknownNameError
 from kbkit.executor.commands.registry import ALIASES, COMMANDS, command, find
-from kbkit.executor.executor import Executor, Printout, Quit, StatementOutcome
+from kbkit.executor.executor import Executor
 from kbkit.executor.languages import COMMAND
+from kbkit.executor.outcomes import Printout, Quit, StatementOutcome
 from kbkit.executor.vocabulary import Argument
 
 _LANGUAGES = """\

@@ -9,8 +9,10 @@ from pathlib import Path
 from kbkit.errors import Command, KbError
 from kbkit.executor import languages
 from kbkit.executor.commands.registry import command, parse_number, parse_path, parse_word
-from kbkit.executor.executor import Executor, Pipe, StatementOutcome
+from kbkit.executor.executor import Executor
 from kbkit.executor.languages import COMMAND, GRAPH
+from kbkit.executor.outcomes import StatementOutcome
+from kbkit.executor.prompt_settings import Pipe
 from kbkit.executor.vocabulary import LAST, Argument
 
 _LARGEST_SCRIPT = 50_000_000

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 from kbkit.assets.parameters import convert_all
 from kbkit.display.drawing import ENDINGS, check
 from kbkit.display.pages import print_text
-from kbkit.errors import KbError, UnknownNameError
+from kbkit.errors import KbError, UnknownNameError, clipped
 from kbkit.executor import languages
 from kbkit.executor.commands.registry import command, parse_choice, parse_pairs, split_words
-from kbkit.executor.executor import Executor, Last, Printout, StatementOutcome
+from kbkit.executor.executor import Executor
 from kbkit.executor.languages import COMMAND, GRAPH
 from kbkit.executor.lexers import parameters
+from kbkit.executor.outcomes import Last, Printout, StatementOutcome
 from kbkit.executor.vocabulary import Argument, Vocabulary
 from kbkit.stores.nodes import typed
 
@@ -231,8 +232,7 @@ def query(executor: Executor, argument: str) -> StatementOutcome:
 
 
 def _shortened(statement: str) -> str:
-    text = " ".join(statement.split())
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    return clipped(" ".join(statement.split()), _SHOWN)
 
 
 def _kind_of(executor: Executor, name: str) -> str:

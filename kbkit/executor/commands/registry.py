@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kbkit.errors import KbError, UnknownNameError
-from kbkit.executor.executor import Executor, StatementOutcome
+from kbkit.executor.executor import Executor
+from kbkit.executor.outcomes import StatementOutcome
 from kbkit.executor.vocabulary import Argument, CommandWords
 
 Function = Callable[[Executor, str], StatementOutcome]

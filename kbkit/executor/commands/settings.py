@@ -12,8 +12,9 @@ from kbkit.executor.commands.registry import (
     parse_switch,
     split_words,
 )
-from kbkit.executor.executor import Executor, StatementOutcome
+from kbkit.executor.executor import Executor
 from kbkit.executor.languages import COMMAND
+from kbkit.executor.outcomes import StatementOutcome
 from kbkit.executor.vocabulary import FORMATS, Argument
 from kbkit.stores import sparql_formats
 

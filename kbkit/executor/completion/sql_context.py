@@ -14,7 +14,6 @@ _CLAUSES = {
     **{"group": "group", "order": "order", "offset": "limit", "describe": "describe", "summarize": "describe"},
     **{"desc": "describe", "explain": "explain", "pivot": "from", "unpivot": "from", "set": "set"},
 }
-_WORDS_OF_JOINS = {"left", "right", "full", "inner", "outer", "cross", "semi", "anti", "natural", "asof", "positional"}
 _WORDS = frozenset(
     """select from join on using where group by having qualify order limit offset with recursive as union all except
     intersect left right full inner outer cross semi anti natural asof positional and or not in is null like ilike

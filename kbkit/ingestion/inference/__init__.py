@@ -26,6 +26,7 @@ from kbkit.ingestion.gathered import FileGroup
 from kbkit.ingestion.generation import one_line_errors, staging_database
 from kbkit.ingestion.inference import (
     dates,
+    declared_data,
     dialect,
     embedded,
     lines,
@@ -38,6 +39,7 @@ from kbkit.ingestion.inference import (
     script,
     source_notes,
 )
+from kbkit.ingestion.inference.declared_data import DeclaredData, DeclaredTable
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.roles import TablePlan
 from kbkit.ingestion.inference.unsure import UnsureGuess, unsure
@@ -102,7 +104,12 @@ class Examination:
         used = copy.deepcopy(self.tables)  # corrections change them
         plan = _plan(self.con, used, corrections or Corrections())
         toml = script.recipe(plan, used, name, _title(plan), source_file=source_file)
-        of_tables = (source_notes.missing(used), source_notes.dates(used), source_notes.left_out(used))
+        of_tables = (
+            source_notes.missing(used),
+            source_notes.dates(used),
+            source_notes.left_out(used),
+            source_notes.single(used),
+        )
         of_plan = (source_notes.unlinked(self.con, used, plan), source_notes.mixed(plan), source_notes.renamed(plan))
         found = (*of_tables, *of_plan, source_notes.strangers(plan), source_notes.repeated(used))
         notes = [*self.notes, *chain.from_iterable(found)]
@@ -137,8 +144,12 @@ def examined(paths: Sequence[Path], *, no_header: bool = False, date_order: str 
         raise UnknownNameError("date order", date_order, dates.TWO_WAYS)
     inside = gathered.resources(paths)
     others = [path for group in inside for path in group.files]
+    with TemporaryFolder() as folder:
+        declared = declared_data.find(paths, source_files.tables_in(paths, may_be_empty=True), folder)
+    others += declared.tables
     inside += [group for path in paths for group in gathered.inside(path, others)]
-    listed = source_files.tables_in(paths, may_be_empty=bool(inside))
+    listed = source_files.tables_in(paths, may_be_empty=bool(inside or declared.tables))
+    listed = list(dict.fromkeys([*(path for path in listed if path not in declared.files), *declared.tables]))
     views = _views([path for path in listed if path not in paths])
     known = {*paths, *views, *others}
     apart = [path for path in listed if path not in known and path.parent in paths]
@@ -152,14 +163,17 @@ def examined(paths: Sequence[Path], *, no_header: bool = False, date_order: str 
             files = [(given, path) for given, path in every if given in paths or not json_shapes.has_no_records(path)]
             together = {gathered.whole(group, folder / f"group-{n}"): group for n, group in enumerate(groups)}
             given_files = [*files, *((path, path) for path in together)]
-            tables = _tables(given_files, together, paths, no_header=no_header)
+            tables = _tables(given_files, together, paths, no_header=no_header, declared=declared)
             for table in tables:
                 table.date_order = date_order
             notes = [f"Skipped {path}: {path.stem}_all has its rows" for path in views]
             notes += [f"Skipped {path}: no list of records" for path in found["files"] if path not in dict(files)]
             notes += [note for pair in files for note in source_notes.skipped(*pair)]
-            notes += source_notes.unread(paths, {*listed, *taken})
+            notes += source_notes.unread(paths, {*listed, *taken, *declared.files})
             with _examine(tables, folder) as con:
+                of_table = {table.name: given for given, table in _by_file(tables, dict(given_files)).items()}
+                declared_data.check(con, list(tables), declared, of_table)
+                notes += declared_data.notes(declared)
                 kept = embedded.split(con, repeats.absorb(con, lines.split(con, list(tables))))
                 own = {t.name: tables[t][0] for t in kept if t in tables}
                 nouns.rename(con, kept, {name: path.parent for name, path in own.items() if path in listed})
@@ -219,14 +233,26 @@ _TAKEN = frozenset(
     [
         "nodes", "edges", "texts", "relation_names", "attribute_names", "type_iris", "relation_iris", "candidate_types",
         "typed_nodes", "raw_nodes", "merged_nodes", "shared_keys", "raw_edges", "resolved_edges", "one_way",
-        "typed_texts", "raw_texts", "joined_texts", "file", "folded", "batches",
+        "typed_texts", "raw_texts", "joined_texts", "file", "folded", "batches", "tables", "databases", "schemas",
+        "variables",
     ]
 )  # fmt: skip
-"""Names of tables that the load itself makes."""
+"""Names of tables that the load itself makes, or that mean something else to ``DESCRIBE``."""
+
+
+def _by_file(tables: Mapping[ProfiledTable, Sequence[Path]], files: Mapping[Path, Path]) -> dict[Path, ProfiledTable]:
+    """Return the tables by their files as given, where a file has one table only."""
+    of = {paths[0]: table for table, paths in tables.items() if not table.spec.table}
+    return {given: of[path] for given, path in files.items() if path in of}
 
 
 def _tables(
-    files: Sequence[tuple[Path, Path]], together: Mapping[Path, FileGroup], roots: Sequence[Path], *, no_header: bool
+    files: Sequence[tuple[Path, Path]],
+    together: Mapping[Path, FileGroup],
+    roots: Sequence[Path],
+    *,
+    no_header: bool,
+    declared: DeclaredData,
 ) -> dict[ProfiledTable, Sequence[Path]]:
     """Return the tables of files, given with where they are on disk, with their types and files.
 
@@ -235,7 +261,7 @@ def _tables(
     found = [
         (name, replace(spec, match=(_pattern(given, roots),)), path)
         for given, path in files
-        for name, spec in _specs(given, path, no_header=no_header)
+        for name, spec in _specs(given, path, no_header=no_header, declared=declared.tables.get(given))
     ]
     found.sort(key=lambda one: "." in one[1].table and one[1].table.startswith("$"))  # objects inside of records
     if len(found) > MAX_TABLES:
@@ -245,7 +271,7 @@ def _tables(
     taken = [f"{name}_file" if name.casefold() in _TAKEN or name.startswith("kb_") else name for name in plain]
     stored = {path for _, spec, path in found if spec.table}
     nested = {path: tables for given, path in files if (tables := _nested(given, path))}
-    declared = {path: databases.keys(path) for path in stored if databases.is_database(path)}
+    of_databases = {path: databases.keys(path) for path in stored if databases.is_database(path)}
     by_name = {(path, spec.table): name for name, (_, spec, path) in zip(taken, found, strict=True)}
     result = {}
     split = names.tables(names.without_dates(plain))
@@ -253,7 +279,7 @@ def _tables(
         group = together.get(path)
         own = replace(spec, match=group.match, many=True, folder=group.folder, file=group.file) if group else spec
         table = ProfiledTable(name, replace(own, name=name), type=kind, words=parts)
-        if keys := declared.get(path, {}).get(spec.table):
+        if keys := of_databases.get(path, {}).get(spec.table):
             table.declared_key = keys.primary
             table.declared_links = [
                 (link.columns, by_name[path, link.other], link.other_columns) for link in keys.foreign
@@ -268,6 +294,7 @@ def _tables(
                 for column, (_, by) in record.links.items()
             ]
         result[table] = group.files if group else [path]
+    declared_data.declare(_by_file(result, dict(files)), dict(files), declared)
     return result
 
 
@@ -281,7 +308,9 @@ def _nested(given: Path, path: Path) -> dict[str, RecordTable]:
     return json_shapes.nested(path, only if only.casefold() not in names.WRAPPINGS | LISTS else stem)
 
 
-def _specs(given: Path, path: Path, *, no_header: bool) -> Iterator[tuple[str, FileSpec]]:
+def _specs(
+    given: Path, path: Path, *, no_header: bool, declared: DeclaredTable | None
+) -> Iterator[tuple[str, FileSpec]]:
     """Yield the names and specifications of the tables in a file."""
     kind, stem = source_files.format_of(given), Path(source_files.plain_name(given)).stem
     spec = FileSpec(stem, ("",))
@@ -300,25 +329,28 @@ def _specs(given: Path, path: Path, *, no_header: bool) -> Iterator[tuple[str, F
     elif kind == "json" and len(lists := json_shapes.tables(path)) > 1:
         for name in lists:
             yield name, replace(spec, table=name)
-    elif kind == "json" and len(lists) == 1 and not set(names.words(only := next(iter(lists)))) <= nouns.SAYS_NOTHING:
+    elif kind == "json" and len(lists) == 1 and _says_something(only := next(iter(lists))):
         yield only, spec
     elif kind in sources.DELIMITERS:
         detected = dialect.detect(path, no_header=no_header)
         usual = sources.DELIMITERS[kind]
-        yield (
-            stem,
-            replace(
-                spec,
-                delimiter="" if detected.delimiter == usual.delimiter else detected.delimiter,
-                quote=None if detected.quote == usual.quote else detected.quote,
-                escape=detected.escape,
-                skip=detected.skip,
-                columns=detected.columns,
-                encoding="" if detected.encoding == "utf-8" else detected.encoding,
-            ),
+        own = replace(
+            spec,
+            delimiter="" if detected.delimiter == usual.delimiter else detected.delimiter,
+            quote=None if detected.quote == usual.quote else detected.quote,
+            escape=detected.escape,
+            skip=detected.skip,
+            columns=detected.columns,
+            encoding="" if detected.encoding == "utf-8" else detected.encoding,
         )
+        yield stem, declared_data.specified(own, path, declared) if declared else own
     else:
         yield stem, spec
+
+
+def _says_something(name: str) -> bool:
+    """Return whether the name of a list says what its records are; ``3166-1`` and ``data`` do not."""
+    return not {word for word in names.words(name) if not word.isdigit()} <= nouns.SAYS_NOTHING
 
 
 def _pattern(given: Path, roots: Sequence[Path]) -> str:

@@ -24,6 +24,13 @@ TRIPLE = ("head", "relation", "tail")
 """Column names of a file of triples without a header: three columns, the second with the fewest distinct values."""
 KEYED_TEXT = ("key", "text")
 """Column names of a file of texts without a header, each after the key of its node."""
+ANNOTATION = (
+    "DB", "DB_Object_ID", "DB_Object_Symbol", "Qualifier", "GO_ID", "Reference", "Evidence_Code", "With_From", "Aspect",
+    "DB_Object_Name", "DB_Object_Synonym", "DB_Object_Type", "Taxon", "Date", "Assigned_By", "Annotation_Extension",
+    "Gene_Product_Form_ID",
+)  # fmt: skip
+"""Column names of gene annotations (GAF), which have no header. Source: GO Annotation File Format 2.2."""
+_ANNOTATIONS = re.compile(r"!gaf-version:[^\n]*\n(![^\n]*\n)*")
 _LINES = 200
 _PAIR = 2
 _DIGIT = re.compile(r"\d")
@@ -58,6 +65,9 @@ def detect(path: Path, *, no_header: bool = False) -> Dialect:
         raise BadInputError(f"Cannot read {path}: {reason(error)}") from None
     decoded = codecs.getincrementaldecoder("utf-8-sig" if encoding == "utf-8" else encoding)(errors="replace")
     text = decoded.decode(start)
+    if annotations := _ANNOTATIONS.match(text):
+        width = text[annotations.end() :].partition("\n")[0].count("\t") + 1
+        return Dialect(encoding, "\t", "", ANNOTATION[:width], skip=annotations[0].count("\n"))
     if "\0" in text:
         raise BadInputError(f"{path} is not a text file", "Use CSV or TSV files")
     sign = separator_line(path)

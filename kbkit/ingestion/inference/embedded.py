@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kbkit.ingestion.inference import names
+from kbkit.ingestion.inference.keys import never_repeats
 from kbkit.ingestion.inference.looks import ProfiledColumn
 from kbkit.ingestion.inference.profile import ProfiledTable, profile
+from kbkit.ingestion.inference.shared_values import SharedValues
 from kbkit.stores.sql_names import identifier
 
 if TYPE_CHECKING:
@@ -36,13 +38,27 @@ def split(con: Connection, tables: Sequence[ProfiledTable]) -> list[ProfiledTabl
     """
     result = list(tables)
     types = {table.type for table in tables}
+    shared = SharedValues(con)
     for table in tables:
         for group in _groups(con, table):
             kind = _kind(group)
+            if any(_has_all(con, shared, table, group[0][0], other) for other in tables if other is not table):
+                continue
             if kind not in types and not any(names.fit(one.name, of) for one, _ in group for of in types):
                 types.add(kind)
                 result.append(_table(con, table, group, kind))
     return result
+
+
+def _has_all(
+    con: Connection, shared: SharedValues, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable
+) -> bool:
+    """Return whether another table has a row for each text of a column, which is its key then."""
+    alike = (one for one in other.columns.values() if one.look == column.look == "text" and one.count == other.rows)
+    return any(
+        not shared.missing(table, [column.name], other, [one.name])[0] and never_repeats(con, other, one)
+        for one in alike
+    )
 
 
 def _groups(con: Connection, table: ProfiledTable) -> list[list[Pair]]:

@@ -42,6 +42,8 @@ _SOME = 0.1
 """The same fraction for addresses, which are equal only if they are of the same thing."""
 _FEWEST_NUMBERS = 3
 """Different numbers from which a column without a telling name may refer to a table."""
+_MANY, _STRANGERS = 50, 0.1
+"""Different pairs of values from which the columns of a key may refer to it, and the fraction that may be missing."""
 _OWN = 7
 """Number of the first :data:`names.NAMES` that never name another thing; a later one is a user's login."""
 _PAIR = 2
@@ -201,8 +203,8 @@ class _Finder:
                 continue
             if len(key) > 1 and other is not table and other.name not in declared and set(key) <= set(table.columns):
                 missing, distinct = self._shared.missing(table, key, other, key)
-                if distinct and not missing:
-                    yield TableLink(key, other.name, key, distinct=distinct)
+                if distinct and (not missing or (distinct >= _MANY and missing <= _STRANGERS * distinct)):
+                    yield TableLink(key, other.name, key, False, missing, distinct)
 
     def _by_name_and_more(self, table: ProfiledTable, links: Sequence[TableLink]) -> list[TableLink]:
         """Return the link by a name and another column, which have the same names in the other table and identify its
@@ -329,7 +331,8 @@ class _Finder:
                 continue  # an office called as the place that it is at
             is_code = other.columns[by].codes or names.is_id(by) or by in self._keys[other.name]
             own_name = not is_code and names.plain(by) not in names.NAMES
-            if (same_id and self._is_own_code(table, column, other)) or (own_name and not evidence):
+            unsaid = own_name and not evidence and not self._has_all_names(table, column, other, by)
+            if (same_id and self._is_own_code(table, column, other)) or unsaid:
                 continue
             if own and self._keys[other.name] == (by,) and self._is_base(table, other):
                 continue  # of accounts and savings with the same key, one refers to the other
@@ -341,6 +344,13 @@ class _Finder:
             if link:
                 return evidence, link
         return None
+
+    def _has_all_names(self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable, by: str) -> bool:
+        """Return whether lists of texts have elements of one column only, many: ``featuring`` has names of artists."""
+        if column.look != "list" or other is table or other.columns[by].look != "text":
+            return False
+        missing, distinct = self._shared.missing(table, [column.name], other, [by])
+        return distinct >= _TELLING and not missing
 
     def _listed(self, table: ProfiledTable, column: ProfiledColumn) -> TableLink | None:
         """Return the link of a text that is a list of names or keys of another table."""
@@ -457,6 +467,8 @@ class _Finder:
             only = len(table.columns) == 2 and names.fit(column.name, table.type) == 3
             named = names.is_id(column.name) and not names.is_generic(column.name) and kind != table.type
             named = named and not names.is_measure(kind) and column.distinct > 1
+            ordinal = column.look == "integer" and names.words(column.name)[-1] in names.ORDINALS
+            named = named and not (ordinal and self._shared.are_consecutive(table, column))
             if only or (named and not is_unique(self._con, table, [column.name])):
                 return [TableLink((column.name,), "", (), loose=kind)]
         return []

@@ -53,6 +53,8 @@ RELATIONS = (
     "interaction type", "relationship type",
 )  # fmt: skip
 
+ORDINALS = frozenset(("no", "nr", "num", "number", "nummer", "pos", "index", "seq", "order"))
+"""Last words of columns that may count the rows of something, rather than identify a thing."""
 _IDS = frozenset(
     [
         "id",
@@ -346,7 +348,8 @@ def _without_codes(names: Sequence[str]) -> list[str]:
     """Return names without the codes and numbers in them, unless these tell them apart or nothing else is left."""
     short = [_CODED.sub("", name).strip("_- .") for name in names]
     counts = Counter(name.casefold() for name in short)
-    return [one if one and counts[one.casefold()] == 1 else name for one, name in zip(short, names, strict=True)]
+    telling = [one if re.search(r"[^\W\d_]", one) else "" for one in short]
+    return [one if one and counts[one.casefold()] == 1 else name for one, name in zip(telling, names, strict=True)]
 
 
 def without_brackets(names: Sequence[str]) -> list[str]:
@@ -367,7 +370,10 @@ def tables(names: Sequence[str]) -> list[list[str]]:
     """Return the words of each table name, without those that all names share or that say nothing about the rows."""
     split = [list(words(name)) or ["table"] for name in names]
     for place in (0, -1):
-        while len(split) > 2 and all(len(parts) > 1 for parts in split) and len({parts[place] for parts in split}) == 1:
+        while len(split) > 2 and len({parts[place] for parts in split}) == 1:
+            rest = [parts[1:] if place == 0 else parts[:-1] for parts in split]
+            if not all(rest) or all(word.isdigit() for parts in rest for word in parts):
+                break
             for parts in split:
                 parts.pop(place)
     _drop_most_common(split)
@@ -386,7 +392,8 @@ def _drop_most_common(tables: Sequence[list[str]]) -> None:
     others = {tuple(parts) for parts in tables if parts[0] != word}
     rest = [tuple(parts[1:]) for parts in tables if parts[0] == word]
     if count < len(tables) and count > 2 and count >= _MOST_NAMES * len(tables) and all(rest):
-        known = word.isdigit() or dictionary().getLemma(word, "NOUN", lemmatize_oov=False)
+        bare = all(one.isdigit() for parts in rest for one in parts)
+        known = bare or word.isdigit() or dictionary().getLemma(word, "NOUN", lemmatize_oov=False)
         if not known and len(set(rest)) == len(rest) and not others & set(rest):
             for parts in tables:
                 if parts[0] == word:

@@ -62,7 +62,7 @@ def _by_content(path: Path) -> str:
 
 _START = 1 << 16
 _NEO4J_COLUMNS = r"^[^\n]*(?<![\w:]):(ID|START_ID|END_ID)\b|^[^\n]*:ID(\(|\b)|^\W?_id\W[^\n]*\b_labels\b"
-_NEO4J_JSON = r'"type"\s*:\s*"(node|relationship)"[^}]*"(labels?|start|id)"\s*:'
+_NEO4J_JSON = r'"type"\s*:\s*"(node"[^}]*"(labels?|properties)|relationship"[^}]*"(labels?|start|id))"\s*:'
 _NODE_LINK = r'^\s*\{\s*"(directed|multigraph|graph|nodes|links|elements)"\s*:(?![\s\S]*"(category|subject)"\s*:)'
 _CSV = [("neo4j", re.compile(_NEO4J_COLUMNS))]
 _JSON = [("neo4j", re.compile(_NEO4J_JSON)), ("graph", re.compile(_NODE_LINK))]

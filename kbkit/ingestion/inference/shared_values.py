@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 PREVIEW = 2000
 """Rows whose values are looked up before all are."""
+_COPIED = 0.9
+"""Fraction of equal values from which a column copies another one."""
 
 
 class SharedValues:
@@ -57,11 +59,16 @@ class SharedValues:
         return self._known[place]
 
     def are_equal(self, table: ProfiledTable, column: ProfiledColumn, by: str) -> bool:
-        """Return whether each row has the same value in two columns, as far as it has both."""
+        """Return whether nearly each row has the same value in two columns, as far as it has both.
+
+        One copies the other then, and a code that was changed later refers to no other row.
+        """
         if column.look == "list":
             return False
         a, b = reference(table, [column.name]), reference(table, [by])
-        query = f"SELECT bool_and({a} = {b}) FROM {identifier(table.name)}"
+        query = (
+            f"SELECT count_if({a} = {b}) >= {_COPIED} * count_if({a} = {b} OR {a} <> {b}) FROM {identifier(table.name)}"
+        )
         return self._con.execute(query).fetchall() == [(True,)]
 
     def are_consecutive(self, table: ProfiledTable, column: ProfiledColumn) -> bool:

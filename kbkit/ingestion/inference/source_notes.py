@@ -87,6 +87,17 @@ def left_out(tables: Sequence[ProfiledTable]) -> Iterator[str]:
             yield f"Left out {'rows of totals and notes' if what == 'totals' else 'empty rows'}: {', '.join(found)}"
 
 
+def single(tables: Sequence[ProfiledTable]) -> Iterator[str]:
+    """Yield a note on the files of one object that are one row: its members may be the records."""
+    found = [
+        table.name
+        for table in tables
+        if table.rows == 1 and not (table.spec.table or table.spec.many) and table.spec.match[0].endswith(".json")
+    ]
+    if found:
+        yield f"Read one object as one row: {_shown(found)}. If its members are records, write a list of them"
+
+
 def unlinked(con: duckdb.DuckDBPyConnection, tables: Sequence[ProfiledTable], plan: TablePlan) -> Iterator[str]:
     """Yield a note that nothing links the rows, with the columns whose values could be nodes."""
     if plan.edges or any(nodes.links for nodes in plan.nodes):

@@ -82,12 +82,12 @@ def _may_be_name(column: ProfiledColumn, nodes: NodeTable) -> bool:
 
 
 def _keys(con: Connection, plan: TablePlan, told: Corrections) -> Iterator[UnsureGuess]:
-    """Yield the keys that are not named as identifiers of their rows, if another column may be the key as well."""
+    """Yield the keys that are not named as identifiers, if a column that is may be the key as well."""
     for nodes in plan.nodes:
         table, key = nodes.table, nodes.key
         known = table.declared_key or table.name in told.keys
-        if known or len(key) != 1 or (names.is_id(key[0]) and names.fit(key[0], table.type)):
-            continue  # or it is named as the identifier of its rows
+        if known or len(key) != 1 or names.is_id(key[0]):
+            continue
         values = [table.columns[name] for name in nodes.values]
         ids = [c.name for c in values if names.is_id(c.name) and c.look in ("text", "integer") and not c.missing]
         other = next((name for name in ids if is_unique(con, table, [name])), "")

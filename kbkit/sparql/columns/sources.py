@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import urllib.parse
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -124,10 +124,7 @@ class TableTriples:
 
     def narrowed(self, terms: Sequence[ConstantTerm | None]) -> tuple[str, list[str]]:
         """See :class:`TripleSource`."""
-        constants = [None if term is None else self.constant(term, "node") for term in terms]
-        if all(node is not None for node, term in zip(constants, terms, strict=True) if term is not None):
-            return "node", [node or "NULL" for node in constants]
-        return narrowest(terms)
+        return narrowest(terms, "node", self.constant)
 
     def leaves(
         self,
@@ -148,11 +145,15 @@ class TableTriples:
         ]
 
 
-def narrowest(terms: Sequence[ConstantTerm | None]) -> tuple[str, list[str]]:
-    """Return a representation for constants, and the constants in it."""
-    kinds = {term.kind for term in terms if term is not None}
-    kind = kinds.pop() if len(kinds) == 1 else "term"
-    constants = [None if term is None else constant_of(term, kind) for term in terms]
+def narrowest(
+    terms: Sequence[ConstantTerm | None], kind: str, constant: Callable[[ConstantTerm, str], str | None]
+) -> tuple[str, list[str]]:
+    """Return a representation for constants, and the constants in it: ``kind`` if all of them have it."""
+    constants = [None if term is None else constant(term, kind) for term in terms]
+    if any(sql is None and term is not None for sql, term in zip(constants, terms, strict=True)):
+        kinds = {term.kind for term in terms if term is not None}
+        kind = kinds.pop() if len(kinds) == 1 else "term"
+        constants = [None if term is None else constant_of(term, kind) for term in terms]
     return kind, [sql or "NULL" for sql in constants]
 
 
@@ -307,10 +308,7 @@ class QuadTriples:
 
     def narrowed(self, terms: Sequence[ConstantTerm | None]) -> tuple[str, list[str]]:
         """See :class:`TripleSource`."""
-        constants = [None if term is None else self.constant(term, "id") for term in terms]
-        if all(ident is not None for ident, term in zip(constants, terms, strict=True) if term is not None):
-            return "id", [ident or "NULL" for ident in constants]
-        return narrowest(terms)
+        return narrowest(terms, "id", self.constant)
 
     def leaves(
         self,

@@ -20,7 +20,6 @@ from kbkit.schema import literal as sql_string
 XSD = STANDARD_PREFIXES["xsd"]
 NUMBERS = ("integer", "decimal", "double")
 """Representations of numbers, each of which can be promoted to those after it."""
-LITERALS = (*NUMBERS, "boolean", "string", "date", "dateTime")
 SQL_TYPES = {
     "id": "INTEGER", "node": "INTEGER", "integer": "BIGINT", "decimal": "DECIMAL(38,18)", "double": "DOUBLE",
     "boolean": "BOOLEAN", "date": "DATE", "dateTime": "TIMESTAMP", "string": "VARCHAR", "iri": "VARCHAR",
@@ -40,8 +39,8 @@ class UnsupportedQueryError(QueryError):
 class SqlValue:
     """An SQL expression for a term, in one representation; NULL is unbound or an error.
 
-    Representations are ``id`` (of the dictionary), ``node`` (id of a node of the KB), ``iri``, ``term`` (internal text)
-    and those in :data:`LITERALS`.
+    Representations are those of :data:`SQL_TYPES`: ``id`` is that of the dictionary, ``node`` the id of a node of the
+    KB, ``term`` the internal text, and the others are IRIs and literals.
     """
 
     sql: str

@@ -34,9 +34,9 @@ from kbkit.sparql.columns.algebra import (
     aggregate_calls,
 )  # fmt: skip
 from kbkit.sparql.columns.terms import ConstantTerm, UnsupportedQueryError, iri
-from kbkit.sparql.columns.translate_expressions import RDF, ExpressionTranslator, group_of, variable_of
+from kbkit.sparql.columns.translate_expressions import RDF, ExpressionTranslator, variable_of
 from kbkit.sparql.context import QueryPrefixes
-from kbkit.sparql.tree import Node, ParseTree, child, children, nodes, projected
+from kbkit.sparql.tree import Node, ParseTree, child, children, group_of, nodes, projected
 
 
 def translate(tree: ParseTree, prefixes: Mapping[str, str]) -> AlgebraQuery:

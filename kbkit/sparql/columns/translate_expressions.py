@@ -16,7 +16,7 @@ from kbkit.sparql.columns.algebra import (
 )
 from kbkit.sparql.columns.terms import XSD, ConstantTerm, UnsupportedQueryError, iri, literal, number
 from kbkit.sparql.context import QueryPrefixes, string
-from kbkit.sparql.tree import Node, ParseTree, tokens
+from kbkit.sparql.tree import Node, ParseTree, group_of, tokens
 
 RDF = STANDARD_PREFIXES["rdf"]
 
@@ -170,10 +170,3 @@ def variable_of(node: Node) -> QueryVariable:
 def _token(node: Node) -> Token:
     assert isinstance(node, Token)
     return node
-
-
-def group_of(part: ParseTree) -> ParseTree:
-    """Return the group of a pattern, its last part."""
-    group = part.children[-1]
-    assert isinstance(group, Tree)
-    return group

@@ -22,9 +22,7 @@ def routes(site: Site) -> list[Route]:
 
     def complete(request: Request) -> Response:
         """Return the nodes whose names match what was typed; the parameter is the only one of the box."""
-        typed = next(
-            (links.text(request, name) for name in ("q", "from", "to", "node") if name in request.query_params), ""
-        )
+        typed = next((links.text(request, name) for name in _BOXES if name in request.query_params), "")
         found = site.vocabulary.names(typed, None, _SHOWN) if typed else ()
         own = [f"{row.type}#{row.key}" for row in found]
         fills = "q" not in request.query_params  # else a choice leads to the page of the node

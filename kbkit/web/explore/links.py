@@ -51,11 +51,6 @@ def sql_of_type(kind: NodeType) -> str:
     return f"SELECT * FROM {identifier(kind.table)}"
 
 
-def node_of(reference: str) -> str:
-    """Return the address of the page of a node that a person named."""
-    return page(_NODE.rstrip("/"), ref=reference)
-
-
 def reference(request: Request) -> str:
     """Return the node that an address names. Raises :class:`HTTPException` if it names none."""
     given = request.query_params.get("ref")

@@ -19,7 +19,7 @@ from kbkit.display.render import cell, chunks_of, clean
 from kbkit.english.headings import figure
 from kbkit.errors import KbError, QueryError
 from kbkit.executor import languages
-from kbkit.executor.executor import StatementOutcome
+from kbkit.executor.outcomes import StatementOutcome
 from kbkit.graph.titles import titles
 from kbkit.stores.sql_results import ResultBounds
 from kbkit.stores.threads import run

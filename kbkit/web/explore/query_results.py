@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from kbkit.errors import KbError, QueryError, ResultTooLargeError
 from kbkit.executor import languages
-from kbkit.executor.executor import Executor, PromptSettings, StatementOutcome
+from kbkit.executor.executor import Executor
+from kbkit.executor.outcomes import StatementOutcome
+from kbkit.executor.prompt_settings import PromptSettings
 from kbkit.executor.result_views import ColumnStatistics, chosen_rows, statistics
 from kbkit.stores.sql_results import ResultBounds
 from kbkit.web.explore import links

@@ -13,6 +13,7 @@ from kbkit.benchmarks.ska.tables import wording
 from kbkit.benchmarks.ska.tables.columns import CATEGORY, NAME, NUMBER, YEAR, WebColumn
 from kbkit.benchmarks.ska.tables.wording import RowCondition
 from kbkit.english.attributes import is_popularity, located
+from kbkit.english.stems import shares_stem
 
 Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 _MAX_VALUE = 50
@@ -33,6 +34,8 @@ def equal(column: WebColumn, row: int, noun: str) -> RowCondition | None:
         return None
     if column.is_list or column.filled < _FILLED:
         return None  # another row may have the value too
+    if shares_stem(cell, [column.noun]):
+        return None  # movies whose color is Color
     mask = column.array == cell
     sql = f"{column.sql} = {literal(cell)}"
     shown = wording.value(cell)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
@@ -23,6 +23,8 @@ from kbkit.english.types import WORKS
 _T = TypeVar("_T")
 _MAX_KEY = 60
 _MAX_ANSWERS = 6
+_GROUPED = range(3, 9)
+"""Numbers of rows that are grouped by what they share."""
 _COMMON = 0.03
 """Fraction of the rows that must have a value so that questions count named rows that have it."""
 _COMPARED = {
@@ -54,6 +56,36 @@ class TableDraft:
     def meaning(self) -> Hashable:
         """What the question asks, whatever its wording and the order in which it names rows."""
         return self.kind, self.sql.partition(" FROM ")[0], frozenset(self.rows), frozenset(self.passages)
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """Several rows that a question compares, counts or adds up: two named ones, or all that meet conditions.
+
+    ``where`` is the condition in SQL that holds for them, ``text`` says which they are, ``topics`` are the cells named
+    in it, ``clauses`` the conditions (none for named rows).
+    """
+
+    rows: list[int]
+    where: str
+    text: str
+    topics: tuple[str, ...]
+    clauses: tuple[RowCondition, ...] = ()
+
+    @property
+    def given(self) -> list[WebColumn]:
+        """The columns that the conditions are about."""
+        return [clause.column for clause in self.clauses]
+
+    @property
+    def uses(self) -> tuple[int, ...]:
+        """The rows in the order of the table."""
+        return tuple(sorted(self.rows))
+
+    @property
+    def guarded(self) -> str:
+        """The condition that a row is in the group, all of which exists."""
+        return f"{self.where} AND (SELECT count(*) FROM table_rows WHERE {self.where}) = {len(self.rows)}"
 
 
 class Drafter:
@@ -119,10 +151,25 @@ class Drafter:
         values = [literal(self.key.cells[row]) for row in rows]
         return f"{self.key.sql} = {values[0]}" if len(values) == 1 else f"{self.key.sql} IN ({', '.join(values)})"
 
-    def guarded(self, rows: Sequence[int]) -> str:
-        """Return the condition that a row is one of some rows, all of which exist."""
-        where = self.named(rows)
-        return f"{where} AND (SELECT count(*) FROM table_rows WHERE {where}) = {len(rows)}"
+    def group(
+        self, count: int, rng: np.random.Generator, fit: Callable[[int], bool] = lambda _: True
+    ) -> RowGroup | None:
+        """Return two rows by their names, or, for a larger ``count``, some by what they share; all of them fit.
+
+        Nobody asks about a longer list of names that have nothing in common. In a part of a source, which may lack
+        rows that share something, those that do are named.
+        """
+        if count == 2:
+            return self._by_names(self.some(2, rng, fit))
+        found = self._conditions(_GROUPED, rng, size=1 + int(rng.random() < 0.3)) if self.noun else None
+        if found is None or not all(fit(row) for row in found[1]):
+            return None
+        clauses, rows = found
+        if self.table.is_part:
+            return self._by_names(rows if all(self._can_name(self.key.cells[row]) for row in rows) else [])
+        where = " AND ".join(clause.sql for clause in clauses)
+        text = f"the {wording.noun_phrase(self.nouns, clauses)}"
+        return RowGroup(rows, where, text, _topics(clauses), tuple(clauses))
 
     def topics(self, rows: Sequence[int]) -> tuple[str, ...]:
         """Return the names of rows as cells."""
@@ -132,6 +179,9 @@ class Drafter:
         """Return ``count`` random rows that can be named and fit, or none if there are fewer."""
         rows = [row for row in self.rows if fit(row)]
         return rng.choice(rows, count, replace=False).tolist() if len(rows) >= count else []
+
+    def _by_names(self, rows: list[int]) -> RowGroup | None:
+        return RowGroup(rows, self.named(rows), self.names(rows), self.topics(rows)) if rows else None
 
     def has_value(self, column: WebColumn, row: int) -> bool:
         """Return whether the cell of a row has information, and one value where its header is a singular."""
@@ -161,7 +211,7 @@ class Drafter:
     def lookup_by_conditions(self, count: int, rng: np.random.Generator) -> TableDraft | None:
         """Ask for a cell of the one row that meets two conditions."""
         columns = [c for c in self.asked if c.noun]
-        conditions = self._conditions(1, rng, size=2) if count == 1 and self.noun and columns else None
+        conditions = self._conditions((1,), rng, size=2) if count == 1 and self.noun and columns else None
         if conditions is None:
             return None
         clauses, rows = conditions
@@ -179,7 +229,7 @@ class Drafter:
 
     def filter(self, count: int, rng: np.random.Generator) -> TableDraft | None:
         """Ask which rows meet one or two conditions."""
-        conditions = self._conditions(count, rng, size=1 + int(rng.random() < 0.7)) if self.noun else None
+        conditions = self._conditions((count,), rng, size=1 + int(rng.random() < 0.7)) if self.noun else None
         if conditions is None or count > _MAX_ANSWERS:
             return None
         clauses, rows = conditions
@@ -208,24 +258,25 @@ class Drafter:
         return [clause for clause in (*equalities, *several) if clause is not None]
 
     def _conditions(
-        self, count: int, rng: np.random.Generator, size: int
+        self, counts: Collection[int], rng: np.random.Generator, size: int
     ) -> tuple[list[RowCondition], list[int]] | None:
-        """Return ``size`` conditions on different columns that ``count`` rows meet; each leaves out some rows."""
+        """Return ``size`` conditions on different columns that so many rows meet; each leaves out some rows."""
         row = int(rng.integers(len(self.table.rows)))
-        clauses = [c for c in self.clauses(row) if count <= c.mask.sum() < len(self.table.rows)]
+        clauses = [c for c in self.clauses(row) if min(counts) <= c.mask.sum() < len(self.table.rows)]
         if not clauses:
             return None
         order = [clauses[i] for i in rng.permutation(len(clauses)).tolist()]
         if size == 1:
-            fit = [[clause] for clause in order if clause.mask.sum() == count]
+            fit = [[clause] for clause in order if clause.mask.sum() in counts]
         else:
             fit = [
                 [a, b]
                 for i, a in enumerate(order[:12])
                 for b in order[i + 1 : 16]
                 if a.column is not b.column
-                and min(a.mask.sum(), b.mask.sum()) > count
-                and (a.mask & b.mask).sum() == count
+                and not wording.share_preposition(a, b)
+                and (both := (a.mask & b.mask).sum()) in counts
+                and min(a.mask.sum(), b.mask.sum()) > both
             ]
         if not fit:
             return None
@@ -267,7 +318,7 @@ class Drafter:
         )
         return TableDraft("same", text, sql, uses, used, self.topics(rows))
 
-    # -- named rows ---------------------------------------------------------------------------------------------------
+    # -- groups of rows -----------------------------------------------------------------------------------------------
 
     def _extreme(self, column: WebColumn, rows: Sequence[int], *, is_high: bool) -> bool:
         """Return whether one of the rows has the largest (smallest) number alone."""
@@ -276,90 +327,98 @@ class Drafter:
 
     def _numbered(
         self, count: int, rng: np.random.Generator, columns: Sequence[WebColumn]
-    ) -> tuple[WebColumn, list[int]] | None:
+    ) -> tuple[WebColumn, RowGroup] | None:
+        """Return a column of numbers, and a group of rows which have one and do not share it."""
         if count < 2 or not columns:
             return None
         column = _one_of(columns, rng)
-        rows = self.some(count, rng, lambda row: column.numbers[row] is not None and self.has_value(column, row))
-        return (column, rows) if rows else None
+        group = self.group(count, rng, lambda row: column.numbers[row] is not None and self.has_value(column, row))
+        return (column, group) if group and column not in group.given else None
 
-    def which(self, column: WebColumn, rows: Sequence[int], *, is_high: bool) -> str:
-        """Return *the larger of A and B*, or *whichever of A, B, and C was founded first*."""
-        keys, is_pair = self.names(rows), len(rows) == 2
-        if adjectives := wording.adjectives(column):
-            return f"the {adjectives[(1 if is_pair else 3) + (not is_high)]} of {keys}"
+    def which(self, column: WebColumn, group: RowGroup, *, is_high: bool) -> str:
+        """Return *the larger of A and B*, *whichever of A and B has more wins*, or *the longest movie directed by X*.
+
+        "" for conditions and a measure without an adjective.
+        """
+        is_pair, adjectives = len(group.rows) == 2, wording.adjectives(column)
+        adjective = adjectives[(1 if is_pair else 3) + (not is_high)] if adjectives else ""
+        if group.clauses:
+            return f"the {adjective} {wording.noun_phrase(self.noun, group.clauses)}" if adjective else ""
+        if adjective:
+            return f"the {adjective} of {group.text}"
+        if column.kind == YEAR and english.is_participle(column.noun.rpartition(" ")[2]):
+            last = ("later" if is_pair else "last") if is_high else "first"
+            return f"whichever of {group.text} was {column.noun} {last}"
         most = column.extremes[0 if is_high else 1]
         most = _COMPARED[most] if is_pair else most
-        last = column.noun.rpartition(" ")[2]
-        if column.kind == YEAR and english.is_participle(last):
-            return f"whichever of {keys} was {column.noun} {('later' if is_pair else 'last') if is_high else 'first'}"
-        return f"whichever of {keys} has {'' if most in ('more', 'fewer') else 'the '}{most} {column.noun}"
+        return f"whichever of {group.text} has {'' if most in ('more', 'fewer') else 'the '}{most} {column.noun}"
 
     def compare(self, count: int, rng: np.random.Generator) -> TableDraft | None:
-        """Ask for a cell of that named row whose number is the largest or the smallest."""
+        """Ask for a cell of that row of a group whose number is the largest or the smallest."""
         numbered = self._numbered(count, rng, self.measured)
         is_high = bool(rng.random() < 0.65)
-        if numbered is None or not self._extreme(numbered[0], numbered[1], is_high=is_high):
+        if numbered is None or not self._extreme(numbered[0], numbered[1].rows, is_high=is_high):
             return None
-        column, rows = numbered
-        others = [c for c in self.asked if c is not column and not c.is_of_another]
+        column, group = numbered
+        which = self.which(column, group, is_high=is_high)
+        others = [c for c in self.asked if c not in (column, *group.given) and not c.is_of_another]
+        rows = group.rows
         columns = [c for c in others if all(self.has_value(c, row) for row in rows)
                    and len({c.cells[row] for row in rows}) > 1 and len(c.counts) > 2]  # fmt: skip
-        if not columns:
+        if not columns or not which:
             return None
         asked = _one_of(columns, rng)
         order = "DESC" if is_high else "ASC"
-        sql = f"SELECT {asked.sql} FROM table_rows WHERE {self.guarded(rows)}"
+        sql = f"SELECT {asked.sql} FROM table_rows WHERE {group.guarded}"
         sql += f" ORDER BY {column.number_sql} {order} LIMIT 1"
-        text = wording.lookup(asked, self.which(column, rows, is_high=is_high), rng, self.noun)
-        return TableDraft("compare", text, sql, self.named(rows), tuple(sorted(rows)), self.topics(rows))
+        text = wording.lookup(asked, which, rng, self.noun)
+        return TableDraft("compare", text, sql, group.where, group.uses, group.topics)
 
     def highest(self, count: int, rng: np.random.Generator) -> TableDraft | None:
-        """Ask for the largest or the smallest number of named rows."""
+        """Ask for the largest or the smallest number of a group of rows."""
         columns = [c for c in self.numeric if wording.can_ask(c) and not c.is_count and c.extremes[0] != "latest"]
         columns = [c for c in columns if count > 2 or (c.unit and wording.adjectives(c))]
         numbered = self._numbered(count, rng, columns)
         is_high = bool(rng.random() < 0.65)
-        if numbered is None or not self._extreme(numbered[0], numbered[1], is_high=is_high):
+        if numbered is None or not self._extreme(numbered[0], numbered[1].rows, is_high=is_high):
             return None
-        column, rows = numbered
+        column, group = numbered
         most = column.extremes[0 if is_high else 1]
         unit = f" in {column.unit}" if column.unit else ""
         order = "DESC" if is_high else "ASC"
-        sql = f"SELECT {column.sql} FROM table_rows WHERE {self.guarded(rows)}"
+        sql = f"SELECT {column.sql} FROM table_rows WHERE {group.guarded}"
         sql += f" ORDER BY {column.number_sql} {order} LIMIT 1"
         name = "highest" if count > 2 else "highest_two"
         adjective, *more = wording.adjectives(column) or ("", most, most)
-        text = wording.drawn(name, rng, most=most, noun=column.noun, keys=self.names(rows), unit=unit,
-                             adjective=adjective, more=more[not is_high],
-                             a=self.name(rows[0]), b=self.name(rows[1]))  # fmt: skip
-        return TableDraft("highest", text, sql, self.named(rows), tuple(sorted(rows)), self.topics(rows))
+        text = wording.drawn(name, rng, most=most, noun=column.noun, keys=group.text, unit=unit,
+                             adjective=adjective, more=more[not is_high])  # fmt: skip
+        return TableDraft("highest", text, sql, group.where, group.uses, group.topics)
 
     def sum(self, count: int, rng: np.random.Generator) -> TableDraft | None:
-        """Ask for the sum of two to five named rows, but not of works such as films."""
+        """Ask for the sum of the numbers of a group of rows, but not of works such as films."""
         if self.noun in WORKS:
             return None
         numbered = self._numbered(count, rng, [c for c in self.measured if c.adds_up]) if count <= 5 else None
         if numbered is None:
             return None
-        column, rows = numbered
+        column, group = numbered
         unit = f" in {column.unit}" if column.unit else ""
         of_people = column.is_count and english.may_be_person(english.singular(column.noun))
         name = "sum_people" if of_people else "sum_count" if column.is_count else "sum"
-        text = wording.drawn(name, rng, noun=column.noun, keys=self.names(rows), unit=unit)
-        sql = (
-            f"SELECT {column.formatted_sql(rows, f'sum({column.number_sql})')} FROM table_rows WHERE {self.named(rows)}"
-        )
-        sql += f" HAVING count({column.number_sql}) = {count}"
-        return TableDraft("sum", text, sql, self.named(rows), tuple(sorted(rows)), self.topics(rows))
+        text = wording.drawn(name, rng, noun=column.noun, keys=group.text, unit=unit)
+        total = column.formatted_sql(group.rows, f"sum({column.number_sql})")
+        sql = f"SELECT {total} FROM table_rows WHERE {group.where}"
+        sql += f" HAVING count({column.number_sql}) = {len(group.rows)}"
+        return TableDraft("sum", text, sql, group.where, group.uses, group.topics)
 
     def difference(self, count: int, rng: np.random.Generator) -> TableDraft | None:
         """Ask for the difference of the numbers of two named rows."""
         columns = [c for c in self.measured if c.kind == NUMBER or english.is_participle(c.noun.rpartition(" ")[2])]
         numbered = self._numbered(count, rng, columns) if count == 2 else None
-        if numbered is None or not self._extreme(numbered[0], numbered[1], is_high=True):
+        if numbered is None or not self._extreme(numbered[0], numbered[1].rows, is_high=True):
             return None
-        column, rows = numbered
+        column, group = numbered
+        rows = group.rows
         low, high = sorted(rows, key=lambda row: column.numbers[row] or 0)
         name = "difference_year" if column.kind == YEAR else "difference_count" if column.is_count else "difference"
         name, unit = ("difference_unit", column.unit) if column.unit and name == "difference" else (name, "")
@@ -369,34 +428,34 @@ class Drafter:
         )
         number = column.number_sql
         difference = column.formatted_sql(rows, f"max({number}) - min({number})")
-        sql = f"SELECT {difference} FROM table_rows WHERE {self.named(rows)} HAVING count({number}) = 2"
-        return TableDraft("difference", text, sql, self.named(rows), tuple(sorted(rows)), self.topics(rows))
+        sql = f"SELECT {difference} FROM table_rows WHERE {group.where} HAVING count({number}) = 2"
+        return TableDraft("difference", text, sql, group.where, group.uses, group.topics)
 
     def count_among(self, count: int, rng: np.random.Generator) -> TableDraft | None:
-        """Ask how many of three or more named rows meet a condition; some do, and some do not."""
-        rows = self.some(count, rng) if count > 2 else []
-        if not rows:
+        """Ask how many of a group of three or more rows meet a further condition; some do, and some do not."""
+        group = self.group(count, rng) if count > 2 else None
+        if group is None:
             return None
+        rows = group.rows
         least = max(2, _COMMON * len(self.table.rows))
         fitting = [
             clause
             for clause in self.clauses(rows[0])
             if clause.several
+            and clause.column not in group.given
             and clause.mask.sum() > least
-            and 0 < clause.mask[rows].sum() < count
+            and 0 < clause.mask[rows].sum() < len(rows)
             and all(self.has_value(clause.column, r) for r in rows)
         ]
         if not fitting:
             return None
         clause = _one_of(fitting, rng)
-        text = wording.drawn("among", rng, keys=self.names(rows), predicate=clause.several)
+        text = wording.drawn("among", rng, keys=group.text, predicate=clause.several)
         sql = (
-            f"SELECT CAST(count(*) FILTER (WHERE {clause.sql}) AS VARCHAR) FROM table_rows WHERE {self.named(rows)}"
-            f" HAVING count(*) = {count}"
+            f"SELECT CAST(count(*) FILTER (WHERE {clause.sql}) AS VARCHAR) FROM table_rows WHERE {group.where}"
+            f" HAVING count(*) = {len(rows)}"
         )
-        return TableDraft(
-            "count among", text, sql, self.named(rows), tuple(sorted(rows)), (*self.topics(rows), *clause.values)
-        )
+        return TableDraft("count among", text, sql, group.where, group.uses, (*group.topics, *clause.values))
 
 
 def _one_of(options: Sequence[_T], rng: np.random.Generator) -> _T:

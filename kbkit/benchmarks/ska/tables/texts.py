@@ -1,6 +1,6 @@
 """Questions over a table and the texts that its cells link to: the form *table+text*.
 
-A question describes a row by a clause of its passage (*the river known for its gharials*) or by two of its keywords,
+A question describes a row by a clause of its passage (*the river known for its gharials*) or by three of its keywords,
 and asks for a cell that the passage does not give.
 """
 
@@ -30,7 +30,7 @@ _ROW = "entry"
 """What a row is called if the subject of the table is unknown."""
 _NUMBER = re.compile(r"\d{3,}")
 _WORD = re.compile(r"[^\W_]+")
-_ITEMS, _CONSIDERED = 2, 5
+_ITEMS, _CONSIDERED = 3, 6
 """Number of list items, such as keywords, in a description, and number of the rarest items to choose from."""
 _SHARED = 0.5
 """Maximum fraction of the words of a clause that the text of another row may contain."""
@@ -143,7 +143,7 @@ class TextDrafter:
         return len(words) > 2 and most <= _SHARED * len(words)
 
     def _by_items(self, row: int) -> list[_Described]:
-        """Return descriptions by two list items, such as keywords, that no other row has together."""
+        """Return descriptions by three list items, such as keywords, that no other row has together."""
         document, cells = self._documents[row], [cell for cell in self._table.rows[row] if cell]
         avoid = avoided(self._mentions, [document.name, self._noun])
         phrases = telling_phrases(document, READER, self._mentions, self._matcher, avoid, cells, folded(cells))

@@ -233,6 +233,11 @@ def noun_phrase(noun: str, clauses: Sequence[RowCondition]) -> str:
     return " ".join([noun, *others, *joined, *ends])
 
 
+def share_preposition(a: RowCondition, b: RowCondition) -> bool:
+    """Return whether two conditions would follow a noun with the same word: *movies from China from 2015*."""
+    return bool(a.after) and a.after.partition(" ")[0] == b.after.partition(" ")[0]
+
+
 def noun_is_plural(noun: str) -> bool:
     """Return whether a noun phrase is plural."""
     return english.is_plural(noun)

@@ -1,0 +1,66 @@
+"""Read ontologies in the OBO format as the records of JSON: one for each term and each individual.
+
+A record has the tags of its stanza. ``is_a`` and each relation (``part_of``) are lists of identifiers, without the
+names behind ``!``. Source: OBO Flat File Format 1.4. The definitions of relations (``[Typedef]``) are left out.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from pathlib import Path
+from typing import Any
+
+from kbkit.errors import BadInputError, reason
+
+MAX_BYTES = 256 << 20
+"""Maximum bytes of a file, decompressed."""
+_KINDS = ("[Term]", "[Instance]")
+_LISTS = frozenset(
+    ["alt_id", "consider", "disjoint_from", "instance_of", "intersection_of", "is_a", "replaced_by", "subset",
+     "synonym", "union_of", "xref"]
+)  # fmt: skip
+"""Tags that may repeat, whose values are lists in every record."""
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_BEHIND = re.compile(r"\s+(\{[^{}]*\})?\s*(! .*)?$")
+_PAIR = 2
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """Return the records of a file. Raises :class:`BadInputError` for invalid and large files."""
+    try:
+        with gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+        text = content.decode("utf-8-sig")
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise BadInputError(f"Cannot read {path}: {reason(error)}") from None
+    if len(content) > MAX_BYTES:
+        raise BadInputError(f"{path} is too large", f"The maximum of OBO is {MAX_BYTES:,} bytes")
+    records: list[dict[str, Any]] = []
+    inside = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("["):
+            inside = line.strip() in _KINDS
+            records += [{}] if inside else []
+        elif inside and line.strip() and not line.startswith("!"):
+            tag, sign, value = line.partition(":")
+            if not sign:
+                raise BadInputError(f"Invalid OBO in {path}, line {number}", "Write a tag and its value: name: cell")
+            _add(records[-1], tag.strip(), value.strip())
+    return [one for one in records if one.get("id")]
+
+
+def _add(record: dict[str, Any], tag: str, value: str) -> None:
+    quoted = _QUOTED.match(value)
+    plain = re.sub(r"\\(.)", r"\1", quoted[1]) if quoted else _BEHIND.sub("", f"{value} ").strip()
+    if tag == "relationship" and len(parts := plain.split()) >= _PAIR:
+        record.setdefault(parts[0], []).append(parts[1])
+    elif tag in _LISTS:
+        record.setdefault(tag, []).append(plain)
+    elif tag == "property_value":
+        record.setdefault(tag, []).append(value)
+    elif plain in ("true", "false"):
+        record[tag] = plain == "true"
+    else:
+        record[tag] = f"{record[tag]} {plain}" if tag in record else plain
