@@ -169,9 +169,9 @@ def unrelated(at: Rewriter) -> None:
         named = (link for link in map(at.link, re.findall(L, match.string[: match.start()])) if is_type(link))
         kinds = {option.type for link in named if link is not None for option in link.types()}
         is_other = bool(kinds) and not kinds & {option.type for option in label.labels}
-        if label.labels[0].is_date and is_other:
+        if label.labels[0].is_date and is_other and not label.labels[0].is_optional:
             return at.restrict(Restriction(owner, "none"))  # planes never spotted, of sightings that have a date
-        if is_date(label.labels[0].attribute):
+        if label.labels[0].is_optional or is_date(label.labels[0].attribute):
             return at.restrict(Restriction(label, "missing"))  # not discharged yet, where there is a discharge date
         if label.labels[0].score == 1:
             return None

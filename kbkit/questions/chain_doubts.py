@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kbkit.answers.answer_set import AnswerSet
-from kbkit.english.question_words import ADJECTIVES
+from kbkit.english.question_words import ADJECTIVES, FUNCTION_WORDS
 from kbkit.english.words import may_be_person, may_be_verb, singular
 from kbkit.questions.candidates import Topic
 from kbkit.questions.chain_reading import COMPARISONS, ChainReading
@@ -22,6 +22,10 @@ from kbkit.questions.scoring import WEIGHTS
 
 TELLING = 0.7
 """Least similarity of a word and the attribute that a reading ends with."""
+_CLEARER = 0.1
+"""How much better words say one of several dates than the others, at least."""
+WHEN = FUNCTION_WORDS | {"when"}
+"""Words that say that a date is asked for, but not which."""
 ASKED = 0.4
 """Least fit of an attribute and what the question asks for."""
 
@@ -109,11 +113,26 @@ class ChainDoubts:
             return True  # scores, where there are grades
         return self.chain.ends_with_attribute and float(self.chain.features[list(WEIGHTS).index("answer")]) < ASKED
 
-    def _said(self, value: Element) -> float:
+    @property
+    def is_any_date(self) -> bool:
+        """Whether it answers *when* with one of several dates of the same nodes, and no word says which."""
+        values = [arm[-1] for arm in self.chain.arms if arm and arm[-1].kind == VALUE]
+        if not values or all(token.word != "when" for token in self.question.tokens):
+            return False
+        elements = self.elements
+        others = [
+            one
+            for one in elements.all
+            if one.kind == VALUE and one.source == values[0].source and elements.is_yearly(one.source, one.name)
+        ]
+        rivals = [self._said(one, WHEN) for one in others if one.name != values[0].name]
+        return bool(rivals) and self._said(values[0], WHEN) < max(rivals) + _CLEARER
+
+    def _said(self, value: Element, without: frozenset[str] = frozenset()) -> float:
         """Return how similar the best word of the question is to the label of an attribute."""
         question = self.question
         named = self._names
-        words = [token.word for at, token in enumerate(question.tokens) if at not in named]
+        words = [t.word for at, t in enumerate(question.tokens) if at not in named and t.word not in without]
         similar = (self.elements.labels.similarity(word)[value.label] for word in words)
         return max(map(float, similar), default=0.0)
 

@@ -27,6 +27,7 @@ from kbkit.english.question_words import DWELLING, OUTCOMES
 from kbkit.english.types import type_noun
 from kbkit.english.words import may_be_person, may_be_verb
 from kbkit.errors import KbError
+from kbkit.questions.answer_kinds import other_kind
 from kbkit.questions.candidates import Topic
 from kbkit.questions.clauses import Clauses
 from kbkit.questions.elements import VALUE, Elements
@@ -34,6 +35,7 @@ from kbkit.questions.lexicon import cosine
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.links import Linker, QuestionLink
 from kbkit.questions.meanings import NotReadError
+from kbkit.questions.measure_nouns import MeasureNouns
 from kbkit.questions.mentions import Mention
 from kbkit.questions.plans import Planner
 from kbkit.questions.question import Question
@@ -99,10 +101,12 @@ class ClauseReader:
         self.elements = elements
         self._linker = Linker(elements, AttributeValues.of(elements.session.stores))
         self._nouns = TypeNouns(elements)
+        self._measures = MeasureNouns(elements)
 
     def read(self, question: Question, mentions: list[Mention]) -> ClauseReading:
         """Return the reading of a question; see :class:`ClauseReading`."""
         links = self._nouns.linked(question, self._linker.links(question, mentions))
+        links = self._measures.linked(question, links)
         clauses = read_clauses(question, links)
         about = self._nouns.about(question, links)
         events = (target.label is not None and is_participle(target.label.text) for target in clauses.targets)
@@ -112,9 +116,12 @@ class ClauseReader:
         words = [question.tokens[at].word for at in question.content(set())]
         planner = Planner(self.elements, links, clauses, words, [token.word for token in question.tokens])
         try:
-            return ClauseReading(self.elements, links, clauses, planner, planner.plan())
+            tree = planner.plan()
+            if asks := other_kind(self.elements, tree, question.text.casefold()):
+                raise NotReadError(f"'{asks}'")
         except NotReadError as error:
             return ClauseReading(self.elements, links, clauses, planner, None, str(error))
+        return ClauseReading(self.elements, links, clauses, planner, tree)
 
 
 @dataclass(frozen=True)
@@ -309,4 +316,5 @@ class ClauseReading:
         ignored += ["a negation"] * (negated and not is_difference)
         ignored += ["yes or no"] * clauses.is_yes_no
         ignored += ["several values"] * (len({target.meaning for target in clauses.targets}) > 1)
-        return ignored + [what for what in clauses.unread if not (is_difference and what in ("'not'", "'no'"))]
+        read = {"'same'", *(("'not'", "'no'") if is_difference else ())}  # chains say what is shared themselves
+        return ignored + [what for what in clauses.unread if what not in read]

@@ -272,11 +272,13 @@ def entities(at: Rewriter) -> None:
 def _substrings(at: Rewriter) -> None:
     """``songs that contain the word love``, ``the notes of the events with the substring 'East'``."""
 
-    def contained(match: re.Match[str]) -> str:
+    def contained(match: re.Match[str]) -> str | None:
         label, before = at.link(match["label"]), at.linked(match.string[: match.start()])
         texts = [link for link in before if link.labels and not is_type(link)]
         if is_type(label) and texts:
             return f"{match['label']} {at.restrict(Restriction(texts[-1], 'contains', at.linked(match['value'])))}"
+        if is_type(label):
+            return None  # beers that contain a German ingredient
         return at.restrict(Restriction(label, "contains", at.linked(match["value"])))
 
     word = r"(?:contain\w*|includ\w*|substring|(?:the )?(?:word|phrase|string|text)s?)"

@@ -235,6 +235,13 @@ class Elements:
         sql = f"SELECT min({column}) AS low, max({column}) AS high FROM {quote(self.types[number].table)}"
         return self.session.stores.tables.rows(sql) == [(0, 1)]
 
+    def is_optional(self, number: int, attribute: str) -> bool:
+        """Return whether some nodes of a type lack an attribute, and others have it."""
+        column = quote(attribute)
+        sql = f"SELECT count({column}) AS known FROM {quote(self.types[number].table)}"
+        [(known,)] = self.session.stores.tables.rows(sql)
+        return 0 < int(known) < self.types[number].count
+
     def _single(self, hop: int) -> bool:
         """Return whether each node of the source of a hop has one neighbour at most."""
         one = self.all[hop]

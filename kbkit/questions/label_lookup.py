@@ -44,6 +44,8 @@ _NUMBERED, _LEAST_FLAGS = frozenset(("number", "count", "level", "grade", "score
 """Last words of numbers that may happen to be 0 and 1 only, and the nodes from which two values say yes and no."""
 _CLASS_STEMS = frozenset(map(stem, CONCEPTS["kind"]))
 """Stems of the words for kinds that labels have."""
+_CLASS_NOUNS = ("group", "class", "genre")
+"""Nouns for kinds that stand for one another at the end of a label."""
 _FREQUENT, _RARE = (2, 0.25), (4, 0.5)
 """Greatest rank of the senses of synonyms, and how similar they must be at least; of rarer senses they must be more."""
 _SAME_KIND, _AKIN = 1, 0.6
@@ -71,6 +73,8 @@ class LabelOption:
     is_number: bool = False
     is_boolean: bool = False
     is_date: bool = False
+    is_optional: bool = False
+    """Whether it is a date that some nodes lack, as of what has not happened yet."""
     is_year: bool = False
     """Whether it is a date, or a number that is a year to judge by the name and the values."""
 
@@ -110,7 +114,10 @@ class LabelLookup:
                 is_day = attribute.type.startswith(("DATE", "TIMESTAMP"))
                 is_number_here, is_year = numeric(attribute.type), self.elements.is_yearly(number, attribute.name)
                 is_year |= is_date(attribute.name)
-                option = LabelOption(number, attribute.name, 1.0, is_number_here, is_boolean, is_day, is_year)
+                is_optional = is_day and self.elements.is_optional(number, attribute.name)
+                option = LabelOption(
+                    number, attribute.name, 1.0, is_number_here, is_boolean, is_day, is_optional, is_year
+                )
                 unit = unit_of(label_words(attribute.name))
                 if unit and is_number(attribute.type):
                     self.measured.add(UNITS[unit].measures)
@@ -149,11 +156,12 @@ class LabelLookup:
             options = [LabelOption(kind, "key", _WHOLE) for kind in named] or options  # order number
         if len(words) == 1 and words[0] in _KEY_WORDS and options:
             options += [LabelOption(n, "key", _NUMBER) for n in range(len(self.elements.types))]
-        options = options or self._short(words)
+        options = options or self._of_class(words) or self._short(words)
         if len(words) > 2 and words[0] in CLASSES and words[1] == "of":
             options = self._classes_of(words[2:]) or options
         heads = {option.type: option for option in options if not option.attribute}
-        for option in [o for o in options if o.attribute and o.score == 1 and o.type in heads and len(stems) == 1]:
+        same = [o for o in options if o.attribute and o.score == 1 and o.type in heads and len(stems) == 1]
+        for option in [o for o in same if not o.is_number or self._is_head(stems[0], o.type)]:
             options.remove(option)  # the makers, where car_maker has an attribute `maker`
             options.remove(heads[option.type])
             heads[option.type] = replace(heads[option.type], score=0.95)
@@ -166,6 +174,17 @@ class LabelLookup:
         # A type also by its last word, beside an attribute of that name: the makers, of car_maker.
         kept = [o for o in options if o.score >= best - (0.15 if o.attribute else 0.3)]
         return tuple(sorted(kept, key=lambda option: -option.score))
+
+    def _of_class(self, words: Sequence[str]) -> list[LabelOption]:
+        """Return the labels that end with another noun for a kind: *blood type*, of a blood_group."""
+        if len(words) < 2 or words[-1] not in CLASSES:
+            return []
+        others = (self.labelled([*words[:-1], other]) for other in _CLASS_NOUNS)
+        return next(([*found] for found in others if found and found[0].score >= _WHOLE), [])
+
+    def _is_head(self, one: str, kind: int) -> bool:
+        """Return whether a stem is of the last word of the name of a type: of orders, but not casks of cask_order."""
+        return [one] == [stem(word) for word in label_words(self.elements.types[kind].name)[-1:]]
 
     def initials(self, words: Sequence[str]) -> tuple[LabelOption, ...]:
         """Return the label that the initials of words are: MPG, of *miles per gallon*; AE, of *adverse events*."""

@@ -145,6 +145,9 @@ class Meanings:
         if len(ranked) > 1 and cost(ranked[1]) == cost(best):
             self.doubts.choices += 1
         self.doubts.label = min(self.doubts.label, best.score)
+        unit = unit_of(label_words(best.attribute))
+        for word in [word for word in self.clauses.unexplained if unit and UNITS.get(word) == UNITS[unit]]:
+            self._explain(word)  # the price of a kilo, of price_per_kg
         return best
 
     def _is_date(self, option: LabelOption) -> bool:

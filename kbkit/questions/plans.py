@@ -55,7 +55,9 @@ class Planner(GroupPlanner):
         targets = self._unique(clauses.targets)
         targets = [self._uncounted(target) for target in targets]
         totals = [target for target in targets if target.total]
-        plain = [target for target in targets if not target.total]
+        total_of = {target.label.labels[0] for target in totals if target.label is not None and target.label.labels}
+        said = {(option.type, option.attribute) for option in total_of if option.attribute}
+        plain = [target for target in targets if not target.total and _meaning(target) not in said]
         self.focus = self._focus(totals, plain) if asked is None else asked
         if (sums := self._greatest_sum(totals, plain)) is not None:
             return sums
@@ -343,6 +345,12 @@ class Planner(GroupPlanner):
                 columns = (ValueColumn(self._attribute(total.label, [self.focus], True).attribute),)
             return Aggregate(total.total, tree, columns, (group,))
         raise NotReadError("a total beside values")
+
+
+def _meaning(target: AskedTarget) -> tuple[int, str] | None:
+    """Return the type and attribute that a target means first of all: the length in hours is one of a duration."""
+    best = target.label.labels[0] if target.label is not None and target.label.labels else None
+    return None if best is None else (best.type, best.attribute)
 
 
 def _is_of_any(target: AskedTarget) -> bool:

@@ -17,6 +17,7 @@ import numpy as np
 from kbkit.english.words import may_be_verb
 from kbkit.errors import KbError
 from kbkit.questions.alignment import similarities
+from kbkit.questions.answer_kinds import other_kind
 from kbkit.questions.candidates import CandidateFrame, frames
 from kbkit.questions.chain_doubts import ChainDoubts
 from kbkit.questions.chain_reading import EXPLAINED, ChainReading
@@ -150,12 +151,15 @@ class Read:
         ignored += [f"'{verb}'" for verb in self.chain.unexplained] * is_guess
         is_unfit = self.by_clauses.reason == NO_ATTRIBUTE and self.chain.has_attribute_superlative
         ignored += ["a superlative"] * is_unfit
-        ignored += [SEVERAL_DATES] * (self.by_clauses.reason == SEVERAL_DATES and self.chain.has_attribute)
-        is_same = bool(re.search(r"\bsame\b.+\bas\b|\bshares?\b.+\bwith\b", self.question.text.casefold()))
+        is_any = doubts.is_any_date or (self.by_clauses.reason == SEVERAL_DATES and self.chain.has_attribute)
+        ignored += [SEVERAL_DATES] * is_any
+        is_same = bool(re.search(r"\bsame\b|\bshares?\b.+\bwith\b", self.question.text.casefold()))
         ignored += ["what is shared"] * (is_same and not self.chain.is_shared)
         ignored += ["'how much'"] * (self.by_clauses.clauses.is_how_much and not self.chain.has_attribute)
         ignored += ["'who'"] * (self.by_clauses.clauses.is_who and doubts.ends_with_things)
         ignored += ["'when'"] * (self.by_clauses.clauses.asks_for == "when" and doubts.is_undated)
+        asks = other_kind(self.by_clauses.elements, self.chain.tree, self.question.text.casefold())
+        ignored += [f"'{asks}'"] * bool(asks)
         ignored += ["an attribute"] * (self.by_clauses.clauses.asks_attribute and not self.chain.ends_with_attribute)
         used = {at for topic in self.chain.topics for at in topic.words}
         named = {self.question.tokens[at].word for at in used}

@@ -101,7 +101,7 @@ class ReadingWords:
         first, *rest = tree.elements
         if {*tree.arrows} != {"->"} or isinstance(first, Step):
             raise _NoWordsError
-        text, before = self._set(first), _type_of(first)
+        text, before = self._set(first), answer_type(first)
         for step, end in zip(rest[::2], rest[1::2], strict=True):
             if not isinstance(step, Step) or not isinstance(end, Nodes) or end.type is None or end.selector is not None:
                 raise _NoWordsError
@@ -157,7 +157,7 @@ class ReadingWords:
     def _measure(self, measure: Measure) -> str:
         if not isinstance(measure, PathFunction):
             return _quoted(measure)
-        end = _type_of(measure.elements[-1])
+        end = answer_type(measure.elements[-1])
         if end is None:
             raise _NoWordsError
         if measure.attribute is None:
@@ -167,7 +167,7 @@ class ReadingWords:
     def _group(self, group: Group) -> str:
         if not isinstance(group.measure, PathFunction):
             return _quoted(group.measure)
-        end = _type_of(group.measure.elements[-1])
+        end = answer_type(group.measure.elements[-1])
         if end is None:
             raise _NoWordsError
         return type_noun(end) if group.attribute is None else f"{_quoted(group.attribute)} of the {type_noun(end)}"
@@ -177,17 +177,17 @@ class _NoWordsError(Exception):
     """An expression that no reading has."""
 
 
-def _type_of(tree: Expression | Step) -> str | None:
+def answer_type(tree: Expression | Step) -> str | None:
     """Return the type of the nodes of an expression, if it says one."""
     match tree:
         case Nodes():
             return tree.type
         case Filter() | Aggregate():
-            return _type_of(tree.source)
+            return answer_type(tree.source)
         case Path():
-            return _type_of(tree.elements[-1])
+            return answer_type(tree.elements[-1])
         case Combine():
-            return _type_of(tree.parts[0])
+            return answer_type(tree.parts[0])
     return None
 
 

@@ -35,13 +35,13 @@ from kbkit.questions.of_two_rules import of_two
 from kbkit.questions.phrase_rules import asides, ever, ranks
 from kbkit.questions.question import Question
 from kbkit.questions.superlative_rules import adverbs, orders, superlatives, whole
-from kbkit.questions.total_rules import amounts, counts, extremes, of_how, spread, totals
+from kbkit.questions.total_rules import amounts, counts, extremes, of_how, on_average, spread, totals
 
 _MARKED = frozenset(
     """
     average mean total sum maximum minimum max min more less fewer than larger smaller higher lower greater twice double
     half percent percentage ratio difference increase between before after not no never without only every except nor
-    neither each per
+    neither each per same
     """.split()  # noqa: SIM905
 ) | {*SUPERLATIVES}
 """Words that say that the question is another one, if no rule has read them."""
@@ -250,8 +250,8 @@ def _numbers_left(at: Rewriter) -> None:
             if not is_type(target.label):
                 clauses.targets[number] = replace(target, total="sum")
             at.text = at.text.replace(" in total ", " ")
-    if re.search(" how many | number of |^ count ", at.text):
-        is_noun = re.search(r"(?: how many| number of|^ count) (?:the )?<C\d+> ", at.text)
+    if re.search(" how many | number of | number <C|^ count ", at.text):
+        is_noun = re.search(r"(?: how many| number(?: of)?|^ count) (?:the )?<C\d+> ", at.text)
         values = [value for one in clauses.restrictions for value in one.values]
         named = not all(value.values for value in values)
         if clauses.targets or clauses.context or not values or named or not is_noun:
@@ -316,6 +316,7 @@ def read_clauses(question: Question, links: list[QuestionLink]) -> Clauses:
         comparisons,
         verbs,
         entities,
+        on_average,
         totals,
         extremes,
         spread,

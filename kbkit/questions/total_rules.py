@@ -42,6 +42,19 @@ def totals(at: Rewriter) -> None:
     )
 
 
+def on_average(at: Rewriter) -> None:
+    """``what does a bike cost on average``."""
+
+    def use(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        if at.clauses.targets or label is None or not any(one.is_number for one in label.attributes()[:1]):
+            return None
+        at.clauses.targets.append(AskedTarget(label, "avg"))
+        return f"<T{len(at.clauses.targets) - 1}>"
+
+    at.apply(rf"(?P<label>{L}) on average(?= $)", use)
+
+
 def extremes(at: Rewriter) -> None:
     """``what is the cheapest rate``: the value, as nothing says whose it is."""
 

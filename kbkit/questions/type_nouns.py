@@ -56,6 +56,8 @@ _EXISTING: tuple[list[str], ...] = ([], ["are", "there"], ["exist"], ["do", "we"
 _LINKING = (["of"], ["for"], ["and"])
 """Words between an attribute that is asked for and whose it is."""
 _AUXILIARIES = frozenset("do does did has have had".split())  # noqa: SIM905
+_WITHIN, _WHOLE = ("in", "at", "within"), ("the", "our", "this")
+"""Words before a word for all that the KB has."""
 _MAX_NOUNS = 2_000
 
 
@@ -74,10 +76,12 @@ class TypeNouns:
         return frozenset(map(stem, label_words(self.elements.session.stores.directory.path.stem)))
 
     def about(self, question: Question, links: Sequence[QuestionLink]) -> set[str]:
-        """Return the words before types that the name of the KB says: *power* stations."""
+        """Return the words that the name of the KB says: before types, *power* stations, or of all, in the *club*."""
         firsts = {link.first for link in links if link.types()}
-        before = (token.word for at, token in enumerate(question.tokens) if at + 1 in firsts)
-        return {word for word in before if stem(word) in self.subject}
+        words = [token.word for token in question.tokens]
+        before = {word for at, word in enumerate(words) if at + 1 in firsts}
+        whole = {words[at + 2] for at in range(len(words) - 2) if words[at] in _WITHIN and words[at + 1] in _WHOLE}
+        return {word for word in before | whole if stem(word) in self.subject}
 
     def linked(self, question: Question, links: Sequence[QuestionLink]) -> list[QuestionLink]:
         """Return the links with one for the noun that is asked for, if it stands for a type."""

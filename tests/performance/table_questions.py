@@ -9,7 +9,8 @@ An answer is right if it gives the rows of the gold: columns in any order, and o
 and its name count as one.
 Golds compare columns of numbers that SQLite stores as text as text (``'97' > '150'``); kbkit reads them as numbers.
 ``as numbers`` are the figures for golds over a copy of the database with such columns as numbers.
-Nodes are right if their names, keys or another text that identifies them are the gold's only column, or two of them.
+Nodes are right if their names, keys or another text that identifies them are the gold's only column, or two of them, or
+if their names are its two columns, as first and last names are.
 """
 
 from __future__ import annotations
@@ -229,7 +230,9 @@ def is_right(kb: KnowledgeBase, result: AskResult, gold: Sequence[tuple[str, ...
         nodes["key"].to_list(),
         *_identifying(kb, nodes["type"][0], nodes["id"].to_list()),
     ]
-    return _same(gold, list(zip(*(map(_cell, column) for column in columns), strict=True)))
+    rows = list(zip(*(map(_cell, column) for column in columns), strict=True))
+    is_pair = len(gold[0]) == 2 and _same([(" ".join(row),) for row in gold], rows)  # first and last names of people
+    return is_pair or _same(gold, rows)
 
 
 def _identifying(kb: KnowledgeBase, name: str, ids: Sequence[int]) -> list[list[str]]:

@@ -1,0 +1,66 @@
+"""Whether a reading answers with the kind of thing that a question asks for: a person, or a number.
+
+An answer of another kind is wrong, however well the words of the question fit the reading: a date is not *who*, and
+nodes are not *how many*.
+"""
+
+from __future__ import annotations
+
+import re
+
+from kbkit.answers.answer_set import AnswerSet
+from kbkit.answers.syntax import Aggregate, Expression
+from kbkit.questions.elements import Elements, numeric
+from kbkit.questions.reading_words import answer_type
+
+_BEGINNING = r"^(?:(?:and|so|please|list|find|show|tell|me|us) )*"
+_WHO = re.compile(rf"{_BEGINNING}(whose|who|whom)\b")
+_HOW_MANY = re.compile(rf"\b(how many)\b|{_BEGINNING}(?:the )?(?:total )?(number of)\b")
+_HOW_MUCH = re.compile(r"\b(how much)\b")
+_EACH = re.compile(r"\b(?:each|every|per|by|respectively|all)\b")
+
+
+def other_kind(elements: Elements, tree: Expression, text: str) -> str:
+    """Return the words of a question (``text``, in lower case) that ask for another kind of answer; "" if none do."""
+    if (found := _WHO.search(text)) and (_are_measures(elements, tree) or _are_things(elements, tree)):
+        return found[1]
+    if (found := _HOW_MANY.search(text)) and not _has_number(elements, tree):
+        return found[1] or found[2]
+    if (found := _HOW_MUCH.search(text)) and not _EACH.search(text) and _are_several(elements, tree):
+        return found[1]
+    return ""
+
+
+def _are_things(elements: Elements, tree: Expression) -> bool:
+    """Return whether an expression gives nodes that are no people, though the KB has types of people."""
+    kind = answer_type(tree)
+    people = {elements.types[number].name for number in elements.people}
+    return not isinstance(tree, Aggregate) and bool(people) and kind is not None and kind not in people
+
+
+def _types(elements: Elements, tree: Aggregate) -> list[str]:
+    """Return the DuckDB types of the columns of values that are attributes; "" for names and keys."""
+    known = {node_type.name: node_type for node_type in elements.types}.get(answer_type(tree.source) or "")
+    types = {attribute.name: attribute.type for attribute in known.attributes} if known else {}
+    return [types.get(column.measure, "") for column in tree.columns if isinstance(column.measure, str)]
+
+
+def _are_measures(elements: Elements, tree: Expression) -> bool:
+    """Return whether an expression gives numbers, dates or a yes or no, and nothing beside them says whose."""
+    if not isinstance(tree, Aggregate) or tree.groups or tree.op == "exists":
+        return False
+    types = _types(elements, tree)
+    return tree.op != "values" or (bool(types) and all(one == "BOOLEAN" or numeric(one) for one in types))
+
+
+def _has_number(elements: Elements, tree: Expression) -> bool:
+    """Return whether an expression gives a number, or one for each node."""
+    if not isinstance(tree, Aggregate):
+        return False
+    types = _types(elements, tree)
+    return tree.op != "values" or len(types) < len(tree.columns) or any(map(numeric, types))
+
+
+def _are_several(elements: Elements, tree: Expression) -> bool:
+    """Return whether an expression gives values of several nodes, of which a total may be meant."""
+    return isinstance(tree, Aggregate) and tree.op == "values" and len(AnswerSet(elements.session, tree)) > 1
