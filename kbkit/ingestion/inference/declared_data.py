@@ -164,6 +164,8 @@ def notes(declared: DeclaredData) -> Iterator[str]:
 
 
 def _json(path: Path) -> dict[str, Any]:
+    if not path.is_file() or path.stat().st_size > _MOST_BYTES:
+        return {}
     try:
         found = json.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError, RecursionError):
@@ -292,10 +294,10 @@ def _terms(table: Mapping[str, Any], identifier: str) -> tuple[str, ...]:
 
 
 def _separators(table: Mapping[str, Any]) -> dict[str, str]:
-    signs = {"\\t": "\t", "\\n": "\n"}
-    sign = table.get("fieldsTerminatedBy", ",")
-    around = table.get("fieldsEnclosedBy", '"') or ""
-    return {"delimiter": signs.get(sign, sign), "quote": around}
+    sign, around = table.get("fieldsTerminatedBy", ","), table.get("fieldsEnclosedBy", '"')
+    told = {"delimiter": "\t" if sign == "\\t" else sign, "quote": around}
+    sizes = {"delimiter": (1,), "quote": (0, 1)}
+    return {name: value for name, value in told.items() if isinstance(value, str) and len(value) in sizes[name]}
 
 
 def _sql(given: Path, path: Path, listed: Sequence[Path]) -> Iterator[tuple[Path, DeclaredTable]]:

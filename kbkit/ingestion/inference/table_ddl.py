@@ -9,11 +9,13 @@ from typing import NamedTuple
 _NAME = r'(?:[\w$]+|"[^"]+"|`[^`]+`|\[[^\]]+\])'
 _TABLE = rf"((?:{_NAME}\s*\.\s*)*{_NAME})"
 _COLUMNS = r"\(([^()]*)\)"
-_IGNORED = re.compile(r"--[^\n]*|/\*.*?\*/|'(?:[^'\\]|''|\\.)*'", re.DOTALL)
+_IGNORED = re.compile(r"--[^\n]*|/\*(?:.*?\*/|.*)|'(?:[^'\\]|''|\\.?)*(?:'|\Z)", re.DOTALL)
+_STATEMENT = re.compile(r";|(?=\bCREATE\b)|(?=\bALTER\b)", re.IGNORECASE)
+"""Ends of statements; a script with ``GO`` has no semicolons."""
 _CREATE = re.compile(
-    rf"\bCREATE\s+(?:(?:TEMP|TEMPORARY|UNLOGGED)\s+)?TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?{_TABLE}\s*\(", re.IGNORECASE
+    rf"\s*CREATE\s+(?:(?:TEMP|TEMPORARY|UNLOGGED)\s+)?TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?{_TABLE}\s*\(", re.IGNORECASE
 )
-_ALTER = re.compile(rf"\bALTER\s+TABLE\s+(?:ONLY\s+)?(?:IF\s+EXISTS\s+)?{_TABLE}\s+([^;]*\bADD\b[^;]*)", re.IGNORECASE)
+_ALTER = re.compile(rf"\s*ALTER\s+TABLE\s+(?:ONLY\s+)?(?:IF\s+EXISTS\s+)?{_TABLE}\s+(.*\bADD\b.*)", re.I | re.DOTALL)
 _PRIMARY = re.compile(rf"\bPRIMARY\s+KEY\s*(?:(?:NON)?CLUSTERED\s*)?{_COLUMNS}", re.IGNORECASE)
 _FOREIGN = re.compile(
     rf"\bFOREIGN\s+KEY\s*(?:{_NAME}\s*)?{_COLUMNS}\s*REFERENCES\s+{_TABLE}\s*(?:{_COLUMNS})?", re.IGNORECASE
@@ -33,8 +35,10 @@ class SqlTable(NamedTuple):
 def created_tables(text: str) -> dict[str, SqlTable]:
     """Return the tables that SQL creates, by their names without schemas, in lower case."""
     plain = _IGNORED.sub(lambda found: "''" if found[0].startswith("'") else " ", text)
-    result = {_last(found[1]): _table(_inside(plain, found.end())) for found in _CREATE.finditer(plain)}
-    for found in _ALTER.finditer(plain):
+    statements = _STATEMENT.split(plain)  # one by one: a hostile script costs no more than its length
+    created = filter(None, map(_CREATE.match, statements))
+    result = {_last(found[1]): _table(_inside(found.string, found.end())) for found in created}
+    for found in filter(None, map(_ALTER.match, statements)):
         name, more = _last(found[1]), _constraints(found[2])
         if name in result:
             old = result[name]
