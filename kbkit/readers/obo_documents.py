@@ -22,6 +22,8 @@ _LISTS = frozenset(
      "synonym", "union_of", "xref"]
 )  # fmt: skip
 """Tags that may repeat, whose values are lists in every record."""
+_SINGLE = frozenset(("id", "name"))
+"""Tags that have one value: of several, the first."""
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _BEHIND = re.compile(r"\s+(\{[^{}]*\})?\s*(! .*)?$")
 _PAIR = 2
@@ -55,12 +57,17 @@ def _add(record: dict[str, Any], tag: str, value: str) -> None:
     quoted = _QUOTED.match(value)
     plain = re.sub(r"\\(.)", r"\1", quoted[1]) if quoted else _BEHIND.sub("", f"{value} ").strip()
     if tag == "relationship" and len(parts := plain.split()) >= _PAIR:
-        record.setdefault(parts[0], []).append(parts[1])
-    elif tag in _LISTS:
-        record.setdefault(tag, []).append(plain)
-    elif tag == "property_value":
-        record.setdefault(tag, []).append(value)
-    elif plain in ("true", "false"):
-        record[tag] = plain == "true"
-    else:
-        record[tag] = f"{record[tag]} {plain}" if tag in record else plain
+        _append(record, f"{parts[0]}_relation" if parts[0] in _SINGLE else parts[0], parts[1])
+    elif tag in _LISTS or tag == "property_value":
+        _append(record, tag, value if tag == "property_value" else plain)
+    elif tag not in record:
+        record[tag] = plain == "true" if plain in ("true", "false") else plain
+    elif tag not in _SINGLE:
+        _append(record, tag, plain)
+
+
+def _append(record: dict[str, Any], name: str, value: str) -> None:
+    known = record.setdefault(name, [])
+    if not isinstance(known, list):
+        record[name] = known = [known]
+    known.append(value)
