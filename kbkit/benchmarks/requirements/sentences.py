@@ -90,13 +90,7 @@ def requirements(properties: Iterable[TextProperty], noun: str, rng: np.random.G
     one, several, whose_one, whose, modifiers = [], [], [], [], []
     clauses: list[Clause] = []
     kinds = [p.forms["noun"] for p in properties if p.condition and p.forms.get("noun")]
-    texts = [p for p in properties if not p.condition]
-    terms = [p.forms.get("said") or english.quoted(p.text) for p in texts if "one" not in p.forms]
-    for p in texts:
-        if "one" in p.forms:  # a clause that describes the node
-            one.append(p.forms["one"])
-            several.append(p.forms["several"])
-            clauses.append(Clause(p.forms["one"], p.forms["several"], p.forms["reduced"]))
+    terms = [p.forms.get("said") or english.quoted(p.text) for p in properties if "one" not in p.forms]
     if terms:
         listed = " and ".join(terms)
         is_many = english.is_plural(noun)
@@ -122,16 +116,17 @@ def requirements(properties: Iterable[TextProperty], noun: str, rng: np.random.G
             whose_one.append(f"{noun} {singular} {listed}")
             whose.append(f"{english.plural(noun)} {plural} {listed}")
     for p in properties:
-        if p.condition and not p.forms.get("noun"):
+        if "one" in p.forms and not p.forms.get("noun"):  # a condition, or a clause that describes the node
+            of_several, of_whose, modifier = (p.forms.get(name, "") for name in ("several", "whose", "modifier"))
             one.append(p.forms["one"])
-            several.append(p.text)
-            whose += [p.forms["whose"]] if p.forms["whose"] else []
-            whose_one += [p.forms["whose"]] if p.forms["whose"] else []
-            modifiers += [p.forms["modifier"]] if p.forms["modifier"] else []
+            several.append(of_several or p.text)
+            whose += [of_whose] if of_whose else []
+            whose_one += [of_whose] if of_whose else []
+            modifiers += [modifier] if modifier else []
             if p.forms.get("before"):  # radioactive elements
                 clauses.append(Clause("", "", before=p.forms["before"]))
-            elif not p.forms["whose"] and not p.forms["modifier"]:
-                clauses.append(Clause(p.forms["one"], p.text))
+            elif not of_whose and not modifier:
+                clauses.append(Clause(p.forms["one"], several[-1], p.forms.get("reduced", "")))
     # Counts first: *at most 9 votes and a length of 2 m*, not *a length of 2 m and at most 9 votes*.
     amounts = sorted((text for text in modifiers if text.startswith(_WITH)), key=lambda text: text.startswith(_OF_NOUN))
     others = [text for text in modifiers if not text.startswith(_WITH)]
