@@ -65,8 +65,8 @@ def drafter() -> Drafter:
 
 @pytest.fixture(scope="module")
 def by_rows(world: KnowledgeBase) -> list[Instance]:
-    """Instances of the form table: over node types, and over the players with many synthesized rows."""
-    few = table_questions.from_tables([players()], Gathering(12, 2), noise_rows=150)
+    """Instances of the form table: over node types, and over players and lakes with many synthesized rows."""
+    few = table_questions.from_tables([players(), lakes()], Gathering(24, 3), noise_rows=150)
     made = [*table_questions.make(world, Gathering(24, 3), text=False, noise_rows=60), *few]
     return [replace(one, id=str(number)) for number, one in enumerate(made)]
 
