@@ -76,8 +76,8 @@ class RelationSpec:
     """A relation in a recipe. Edges of a ``symmetric`` relation are stored in both directions.
 
     ``words`` are further words for it in questions: verbs, nouns, its inverse. ``phrases`` are verb phrases by their
-    subject, a type or ``head`` or ``tail`` for any node at that end (``tail = "is cited by"``). Sentences use them;
-    without one, the label is worded.
+    subject, a type or ``head`` or ``tail`` for any node at that end (``tail = "is cited by"``). Sentences use them,
+    and questions their words (*stars*); without one, the label is worded.
     """
 
     label: str = ""

@@ -8,6 +8,7 @@ number of neighbours (``MOST``, ``MOST_NEIGHBOURS``), or with an attribute or a 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -16,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.answers.session import Session
-from kbkit.english.question_words import PARTICIPLES, PREPOSITIONS
+from kbkit.english.question_words import FUNCTION_WORDS, PARTICIPLES, PREPOSITIONS
 from kbkit.english.types import type_noun
 from kbkit.english.words import YEARS, may_be_person, singular
 from kbkit.questions.lexicon import LITERAL, KindLabels, label_words, stem
 from kbkit.questions.taught import Taught
-from kbkit.schema import NodeType, Schema, quote
+from kbkit.schema import NodeType, Relation, Schema, quote
 from kbkit.stores import Stores
 from kbkit.stores.arrays import common_members, distinct, expand_ranges
 
@@ -89,7 +90,7 @@ class Elements:
         """The type that an element names: of neighbours that are counted, or else its target."""
         texts = [*relations, *attributes.values()]
         names = [relation.name for relation in schema.relations] + list(attributes)
-        words = {relation.name: list(relation.words) for relation in schema.relations}
+        words = {relation.name: [*relation.words, *of] for relation, of in _phrased(schema, texts).items()}
         taught = Taught.of(stores).synonyms
         synonyms = {n: [*words.get(name, ()), *taught.get(name, ())] for n, name in enumerate(names)}
         self.labels = KindLabels(texts, synonyms)
@@ -356,6 +357,29 @@ class Elements:
         ids = ids[(ids >= known.first) & (ids <= known.last)].astype(np.int64)
         # The same nodes of each hop, so that samples overlap as the ends do.
         return ids if known.count <= _SAMPLE else ids[(ids * 2654435761) % known.count < _SAMPLE]
+
+
+def _phrased(schema: Schema, labels: Sequence[Sequence[str]]) -> dict[Relation, list[str]]:
+    """Return the words of each relation's phrases that its label lacks, and that say it alone: *stars*, of *acted in*.
+
+    ``labels`` are those of all relations and attributes, in whose words no other relation may be phrased.
+    """
+    spoken = {relation: {w for _, text in relation.phrases for w in label_words(text)} for relation in schema.relations}
+    used = Counter(word for words in spoken.values() for word in {stem(word) for word in words})
+    known = {stem(word) for label in labels for text in label for word in label_words(text)}
+    known |= {stem(word) for node_type in schema.primary_types for word in label_words(node_type.name)}
+    return {
+        relation: sorted(
+            word
+            for word in words
+            if used[stem(word)] == 1 and stem(word) not in known and word not in FUNCTION_WORDS | _PLAIN
+        )
+        for relation, words in spoken.items()
+    }
+
+
+_PLAIN = frozenset(("carries", "comes", "contains", "counts", "ends", "falls", "has", "located", "shares", "under"))
+"""Words of phrases that say nothing alone."""
 
 
 def _hops(schema: Schema) -> list[Element]:
