@@ -278,11 +278,9 @@ def _of_map(row: Row) -> Resource:
     fields = {name: value for name, value in row.items() if name not in ("type", "id", "tags", "nodes", "members")}
     tags = row.get("tags", {})
     fields |= {f"tag_{name}" if name in (*fields, "id") else name: value for name, value in tags.items()}
-    members: list[tuple[str, Any, Any]] = [("nodes", "node", number) for number in row.get("nodes") or []]
-    for one in row.get("members") or []:
-        members += (
-            [(str(one.get("role") or "member"), one.get("type"), one.get("ref"))] if isinstance(one, dict) else []
-        )
+    nodes, others = (row[name] if isinstance(row.get(name), list) else [] for name in ("nodes", "members"))
+    members: list[tuple[str, Any, Any]] = [("nodes", "node", number) for number in nodes]
+    members += [(str(m.get("role") or "member"), m.get("type"), m.get("ref")) for m in others if isinstance(m, dict)]
     related: dict[str, list[dict[str, Any]]] = {}
     for role, kind, number in members:
         field_of = f"{role}_member" if role in fields else role

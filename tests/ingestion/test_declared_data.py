@@ -12,7 +12,6 @@ from kbkit.errors import BadInputError
 from kbkit.ingestion.inference import infer, recognize
 from kbkit.ingestion.inference.table_ddl import created_tables
 from kbkit.ingestion.json_markers import bindings, named_values
-from kbkit.readers import obo_documents
 from tests.ingestion.test_exports import Files, Nodes, check_export, written
 
 # Nothing in the names of these columns says what they refer to.
@@ -214,8 +213,18 @@ def test_what_the_rows_contradict_is_not_used_and_told(tmp_path: Path) -> None:
     ("name", "content"),
     [
         ("datapackage.json", '{"resources": [{"name": 1, "path": 2, "schema": [3]}, 4, {"path": "x"}]}'),
+        (
+            "datapackage.json",
+            '{"resources": [{"name": [1], "path": "spots.csv", "schema": {"primaryKey": [2], "foreignKeys": [{"fields":'
+            ' "nr", "reference": {"resource": {"a": 1}}}]}}]}',
+        ),
         ("datapackage.json", "[1"),
         ("csv-metadata.json", '{"@context": "http://www.w3.org/ns/csvw", "tables": [{"url": 5}, {"tableSchema": 6}]}'),
+        (
+            "csv-metadata.json",
+            '{"@context": "http://www.w3.org/ns/csvw", "url": "spots.csv", "tableSchema": {"@id": [1], "foreignKeys":'
+            ' {"columnReference": "nr", "reference": {"schemaReference": {"a": 1}}}}}',
+        ),
         ("meta.xml", '<archive><core><id index="x"/><files/></core></archive>'),
         ("schema.sql", "CREATE TABLE spots (nr int PRIMARY KEY, ((("),
     ],
@@ -243,13 +252,6 @@ def test_only_codes_of_one_form_name_texts() -> None:
     assert named_values(codes)[0] == {"key": "AF", "name": "Africa"}
     assert named_values(dict.fromkeys(("name", "city", "size", "kind", "note"), "x")) == []
     assert bindings({"head": {"vars": ["x"]}, "results": {"bindings": [{"x": 1}]}}) == []
-
-
-def test_a_line_without_a_tag_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "x.obo"
-    path.write_text("[Term]\nid: X:1\nbroken\n", encoding="utf-8")
-    with pytest.raises(BadInputError, match=r"x\.obo, line 3"):
-        obo_documents.read(path)
 
 
 def test_nodes_of_neo4j_have_labels(tmp_path: Path) -> None:

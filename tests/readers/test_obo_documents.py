@@ -75,6 +75,11 @@ def test_tags_that_clash(tmp_path: Path, lines: str, record: dict[str, Any] | No
     assert read(tmp_path, f"[Term]\n{lines}\n") == ([record] if record else [])
 
 
+def test_a_line_without_a_tag_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BadInputError, match=r"small\.obo, line 3"):
+        read(tmp_path, "[Term]\nid: X:1\nbroken\n")
+
+
 @pytest.mark.parametrize("content", [b"\xff\xfe[Term]", b"\x1f\x8b\x08broken"])
 def test_bytes_that_are_no_text_are_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / ("bad.obo.gz" if content.startswith(b"\x1f") else "bad.obo")

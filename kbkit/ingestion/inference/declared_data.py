@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -73,9 +73,17 @@ def find(roots: Sequence[Path], listed: Sequence[Path], folder: Path) -> Declare
     return DeclaredData(tables, [*files, *(path for path in beside_archives if path in inside)])
 
 
-def _reader(path: Path) -> Any:
+_Reader = Callable[[Path, Path, Sequence[Path]], Iterator[tuple[Path, DeclaredTable]]]
+
+
+def _reader(path: Path) -> _Reader | None:
     name = path.name.casefold()
-    readers = {_DATA_PACKAGE: _data_package, _METADATA: _csv_on_the_web, _ARCHIVE: _darwin_core, _SQL: _sql}
+    readers: dict[str, _Reader] = {
+        _DATA_PACKAGE: _data_package,
+        _METADATA: _csv_on_the_web,
+        _ARCHIVE: _darwin_core,
+        _SQL: _sql,
+    }
     exact = readers.get(name) if name in (_DATA_PACKAGE, _ARCHIVE) else None
     return exact or next((readers[end] for end in (_METADATA, _SQL) if name.endswith(end)), None)
 
@@ -185,6 +193,10 @@ def _dicts(value: Any) -> list[dict[str, Any]]:
     return [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, dict)]
 
 
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
 def _texts(value: Any) -> tuple[str, ...]:
     return tuple(one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str) and one)
 
@@ -197,16 +209,16 @@ def _dialect(told: Any, delimiter: str = "delimiter", quote: str = "quoteChar") 
 
 def _data_package(given: Path, path: Path, _: Sequence[Path]) -> Iterator[tuple[Path, DeclaredTable]]:
     resources = _dicts(_json(path).get("resources"))
-    paths = {one.get("name"): _below(given, next(iter(_texts(one.get("path"))), "")) for one in resources}
+    paths = {_text(one.get("name")): _below(given, next(iter(_texts(one.get("path"))), "")) for one in resources}
     for one in (one for one in resources if len(_texts(one.get("path"))) == 1):
-        own, schema, dialect = paths[one.get("name")], one.get("schema"), one.get("dialect")
+        own, schema, dialect = paths[_text(one.get("name"))], one.get("schema"), one.get("dialect")
         if isinstance(schema, str) and (beside := _below(path, schema)) is not None:
             schema = _json(beside)
         schema = schema if isinstance(schema, dict) else {}
         links = []
         for key in _dicts(schema.get("foreignKeys")):
             to = key["reference"] if isinstance(key.get("reference"), dict) else {}
-            other = paths.get(to.get("resource") or one.get("name"))
+            other = paths.get(_text(to.get("resource")) or _text(one.get("name")))
             if other is not None and (here := _texts(key.get("fields"))):
                 links.append((here, other, _texts(to.get("fields"))))
         fields = tuple(str(each.get("name", "")) for each in _dicts(schema.get("fields")))
@@ -231,7 +243,7 @@ def _csv_on_the_web(given: Path, path: Path, _: Sequence[Path]) -> Iterator[tupl
             columns = [one for one in _dicts(schema.get("columns")) if not one.get("virtual")]
             names[file] = tuple(str(one.get("name", "")) for one in columns)
             places[file] = {name: place for place, name in enumerate(names[file])}
-    ids = {schema.get("@id"): file for schema, file in zip(schemas, files, strict=True) if schema.get("@id")}
+    ids = {_text(schema.get("@id")): file for schema, file in zip(schemas, files, strict=True)}
     for one, file, schema in zip(tables, files, schemas, strict=True):
         if file is None:
             continue
@@ -242,7 +254,8 @@ def _csv_on_the_web(given: Path, path: Path, _: Sequence[Path]) -> Iterator[tupl
         links = []
         for key in _dicts(schema.get("foreignKeys")):
             to = key["reference"] if isinstance(key.get("reference"), dict) else {}
-            other = _below(given, to.get("resource")) or ids.get(to.get("schemaReference"))
+            told = _text(to.get("schemaReference"))
+            other = _below(given, to.get("resource")) or (ids.get(told) if told else None)
             if other is not None and (here := columns_of(key.get("columnReference"), file)):
                 links.append((here, other, columns_of(to.get("columnReference"), other)))
         dialect = one.get("dialect", top.get("dialect"))
