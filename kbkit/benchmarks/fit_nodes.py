@@ -120,6 +120,15 @@ def merged_nodes(kb: KnowledgeBase) -> frozenset[int]:
 
     They have two years where nearly all others have one, or a text of two sentences with a slash between them.
     """
+    if kb not in _MERGED:
+        _MERGED[kb] = _merged_nodes(kb)
+    return _MERGED[kb]
+
+
+_MERGED: WeakKeyDictionary[KnowledgeBase, frozenset[int]] = WeakKeyDictionary()
+
+
+def _merged_nodes(kb: KnowledgeBase) -> frozenset[int]:
     joined = f"SELECT DISTINCT id FROM texts WHERE contains(text, ' / ') AND regexp_matches(text, '{_TWO_TEXTS}')"
     ids = {node for (node,) in kb.tables.rows(joined)}
     for relation in kb.schema.relations:
