@@ -63,8 +63,8 @@ class Description(NamedTuple):
 
     @property
     def predicates(self) -> tuple[str, str, str]:
-        """The clause as a predicate of one thing and of several, and after a noun ("" with *that*): *is known for its
-        tea*, *are known for its tea*, *known for its tea*. Empty texts if the clause is no predicate of the subject.
+        """The clause as a predicate of one thing and of several, and after a noun ("" with *that*): *is known for
+        tea*, *are known for tea*, *known for tea*. Empty texts if the clause is not a predicate of the subject.
         """
         words = self.said.split(" ")
         start = next((at for at, word in enumerate(words) if word in ("that", "who") or _BEGIN.fullmatch(word)), 0)

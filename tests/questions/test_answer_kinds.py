@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-import kbkit
 from kbkit.kb import KnowledgeBase
-from tests.questions.golds import check_gold, made
+from tests.questions.golds import check_gold
 
-LIBRARY = """
+NAME, SCRIPT = "library", """
 CREATE TABLE reader (id INTEGER PRIMARY KEY, name TEXT, sex TEXT, date_of_birth DATE, joined_on DATE);
 INSERT INTO reader VALUES (1, 'Ann Bell', 'F', '1980-05-01', '2020-01-07'),
   (2, 'Bob Cole', 'M', '1975-02-11', '2021-03-09'), (3, 'Cleo Dun', 'F', '1990-11-30', '2021-04-02'),
@@ -46,20 +44,9 @@ REFUSED = {
 }
 
 
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made(tmp_path_factory.mktemp("library") / "library.sqlite", LIBRARY)
-
-
-@pytest.fixture(scope="module")
-def kb(library: Path) -> Iterator[KnowledgeBase]:
-    with kbkit.ingest(str(library), out=library.with_name("library.kb")) as kb:
-        yield kb
-
-
 @pytest.mark.parametrize("question", READ)
-def test_golds(kb: KnowledgeBase, library: Path, question: str) -> None:
-    check_gold(kb, library, question, READ[question])
+def test_golds(kb: KnowledgeBase, database: Path, question: str) -> None:
+    check_gold(kb, database, question, READ[question])
 
 
 @pytest.mark.parametrize("question", REFUSED)

@@ -6,7 +6,6 @@ Golds are SQL over a store of customers, orders and products, which the tests wr
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -14,9 +13,9 @@ import pytest
 
 import kbkit
 from kbkit.kb import KnowledgeBase
-from tests.questions.golds import check_gold, made
+from tests.questions.golds import check_gold
 
-STORE = """
+NAME, SCRIPT = "store", """
 CREATE TABLE country (code TEXT PRIMARY KEY, name TEXT, continent TEXT, area INTEGER);
 INSERT INTO country VALUES ('FR', 'France', 'Europe', 550), ('BR', 'Brazil', 'South America', 8500),
   ('JP', 'Japan', 'Asia', 380), ('DE', 'Germany', 'Europe', 360);
@@ -155,20 +154,9 @@ REFUSED = {
 }
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made(tmp_path_factory.mktemp("store") / "store.sqlite", STORE)
-
-
-@pytest.fixture(scope="module")
-def kb(store: Path) -> Iterator[KnowledgeBase]:
-    with kbkit.ingest(str(store), out=store.with_name("store.kb")) as kb:
-        yield kb
-
-
 @pytest.mark.parametrize("question", READ)
-def test_golds(kb: KnowledgeBase, store: Path, question: str) -> None:
-    check_gold(kb, store, question, READ[question])
+def test_golds(kb: KnowledgeBase, database: Path, question: str) -> None:
+    check_gold(kb, database, question, READ[question])
 
 
 @pytest.mark.parametrize("question", REFUSED)
@@ -178,13 +166,13 @@ def test_what_is_not_read_is_not_answered(kb: KnowledgeBase, question: str) -> N
     assert REFUSED[question] in "; ".join(result.doubts)
 
 
-def test_renaming_everything_changes_no_reading(store: Path, tmp_path: Path) -> None:
+def test_renaming_everything_changes_no_reading(database: Path, tmp_path: Path) -> None:
     """No rule names a domain: the same store with other words for its tables, columns and values."""
     words = {"customer": "pilot", "gender": "rank", "female": "junior", "male": "senior", "product": "engine"}
     words |= {"category": "maker", "bakery": "Acme", "beverages": "Bolt", "condiments": "Corex", "country": "airbase"}
     words |= {"purchase": "flight", "quantity": "fuel"}
-    with sqlite3.connect(store) as database:
-        script = "\n".join(database.iterdump())
+    with sqlite3.connect(database) as connection:
+        script = "\n".join(connection.iterdump())
     pairs = sorted(words.items(), key=lambda pair: -len(pair[0]))
 
     def renamed(text: str) -> str:
@@ -192,10 +180,10 @@ def test_renaming_everything_changes_no_reading(store: Path, tmp_path: Path) -> 
             text = text.replace(old, new)
         return text
 
-    with sqlite3.connect(tmp_path / "other.sqlite") as database:
-        database.executescript(renamed(script))
+    with sqlite3.connect(tmp_path / "other.sqlite") as connection:
+        connection.executescript(renamed(script))
     with (
-        kbkit.ingest(str(store), out=tmp_path / "a.kb") as first,
+        kbkit.ingest(str(database), out=tmp_path / "a.kb") as first,
         kbkit.ingest(str(tmp_path / "other.sqlite"), out=tmp_path / "b.kb") as second,
     ):
         asked = ("female customers", "total quantity of the purchases", "number of products for each category")

@@ -5,18 +5,16 @@ Golds are SQL over a school that the test writes. The refused questions are near
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-import kbkit
 from kbkit.answers.parse import parse
 from kbkit.kb import KnowledgeBase
 from kbkit.questions.reading_words import ReadingWords
-from tests.questions.golds import check_gold, made
+from tests.questions.golds import check_gold
 
-SCHOOL = """
+NAME, SCRIPT = "school", """
 CREATE TABLE student (student_id INTEGER PRIMARY KEY, name TEXT, city TEXT, age INTEGER);
 INSERT INTO student VALUES (1, 'Nell Frost', 'Leeds', 19), (2, 'Omar Vale', 'Hull', 24), (3, 'Pia Wood', 'Hull', 21),
   (4, 'Quin Yates', 'York', 20), (5, 'Rosa Zane', 'York', 23);
@@ -60,20 +58,9 @@ REFUSED = (
 )
 
 
-@pytest.fixture(scope="module")
-def school(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made(tmp_path_factory.mktemp("school") / "school.sqlite", SCHOOL)
-
-
-@pytest.fixture(scope="module")
-def kb(school: Path) -> Iterator[KnowledgeBase]:
-    with kbkit.ingest(str(school), out=school.with_name("school.kb")) as kb:
-        yield kb
-
-
 @pytest.mark.parametrize("question", READ)
-def test_golds(kb: KnowledgeBase, school: Path, question: str) -> None:
-    check_gold(kb, school, question, READ[question])
+def test_golds(kb: KnowledgeBase, database: Path, question: str) -> None:
+    check_gold(kb, database, question, READ[question])
 
 
 @pytest.mark.parametrize("question", REFUSED)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-import kbkit
 from kbkit.english.abbreviations import expanded
 from kbkit.kb import KnowledgeBase
 from kbkit.questions.plain_text import with_columns, with_months, without_asides
 from kbkit.questions.reader import QuestionReader
-from tests.questions.golds import check_gold, made
+from tests.questions.golds import check_gold
 
-SHELF = """
+NAME, SCRIPT = "shelf", """
 CREATE TABLE author (author_id INTEGER PRIMARY KEY, name TEXT, born DATE);
 INSERT INTO author VALUES (1, 'Ada Moss', '1950-02-01'), (2, 'Ben Roe', '1962-05-05'), (3, 'Cid Vane', '1971-01-20');
 CREATE TABLE book (book_id INTEGER PRIMARY KEY, title TEXT, author_id INTEGER, pages INTEGER, rating REAL,
@@ -74,20 +72,9 @@ REFUSED = {
 }
 
 
-@pytest.fixture(scope="module")
-def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made(tmp_path_factory.mktemp("shelf") / "shelf.sqlite", SHELF)
-
-
-@pytest.fixture(scope="module")
-def kb(shelf: Path) -> Iterator[KnowledgeBase]:
-    with kbkit.ingest(str(shelf), out=shelf.with_name("shelf.kb")) as kb:
-        yield kb
-
-
 @pytest.mark.parametrize("question", READ)
-def test_golds(kb: KnowledgeBase, shelf: Path, question: str) -> None:
-    check_gold(kb, shelf, question, READ[question])
+def test_golds(kb: KnowledgeBase, database: Path, question: str) -> None:
+    check_gold(kb, database, question, READ[question])
 
 
 @pytest.mark.parametrize("question", REFUSED)

@@ -5,16 +5,14 @@ Golds are SQL over a library that the test writes. The refused questions are nea
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-import kbkit
 from kbkit.kb import KnowledgeBase
-from tests.questions.golds import check_gold, made
+from tests.questions.golds import check_gold
 
-LIBRARY = """
+NAME, SCRIPT = "library", """
 CREATE TABLE branch (branch_id INTEGER PRIMARY KEY, name TEXT, city TEXT, has_cafe BOOLEAN, opened INTEGER);
 INSERT INTO branch VALUES (1, 'Central', 'Leeds', 1, 1901), (2, 'Harbour', 'Hull', 0, 1965),
   (3, 'Meadow', 'York', 1, 1990), (4, 'Old Mill', 'Leeds', 0, 2004);
@@ -124,20 +122,9 @@ REFUSED = {
 }
 
 
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made(tmp_path_factory.mktemp("library") / "library.sqlite", LIBRARY)
-
-
-@pytest.fixture(scope="module")
-def kb(library: Path) -> Iterator[KnowledgeBase]:
-    with kbkit.ingest(str(library), out=library.with_name("library.kb")) as kb:
-        yield kb
-
-
 @pytest.mark.parametrize("question", READ)
-def test_golds(kb: KnowledgeBase, library: Path, question: str) -> None:
-    check_gold(kb, library, question, READ[question])
+def test_golds(kb: KnowledgeBase, database: Path, question: str) -> None:
+    check_gold(kb, database, question, READ[question])
 
 
 @pytest.mark.parametrize("question", REFUSED)

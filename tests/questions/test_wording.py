@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-import kbkit
 from kbkit.english.thesaurus import related_words
 from kbkit.kb import KnowledgeBase
-from tests.questions.golds import check_gold, made
+from tests.questions.golds import check_gold
 
-DEPOT = """
+NAME, SCRIPT = "depot", """
 CREATE TABLE cust (cust_id INTEGER PRIMARY KEY, cust_nm TEXT, phone TEXT, city TEXT, insurer TEXT, newsletter TEXT,
   active INTEGER);
 INSERT INTO cust VALUES (1, 'Ann Bell', '284.749.0453', 'Leeds', 'Aviva', 'Y', 1),
@@ -72,20 +70,9 @@ REFUSED = {
 }
 
 
-@pytest.fixture(scope="module")
-def depot(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made(tmp_path_factory.mktemp("depot") / "depot.sqlite", DEPOT)
-
-
-@pytest.fixture(scope="module")
-def kb(depot: Path) -> Iterator[KnowledgeBase]:
-    with kbkit.ingest(str(depot), out=depot.with_name("depot.kb")) as kb:
-        yield kb
-
-
 @pytest.mark.parametrize("question", READ)
-def test_golds(kb: KnowledgeBase, depot: Path, question: str) -> None:
-    check_gold(kb, depot, question, READ[question])
+def test_golds(kb: KnowledgeBase, database: Path, question: str) -> None:
+    check_gold(kb, database, question, READ[question])
 
 
 @pytest.mark.parametrize("question", REFUSED)

@@ -1,4 +1,4 @@
-"""Bindings of templates that nobody would ask about, or whose answers a reader would not accept."""
+"""Filter bindings of templates: unnatural questions, and answers that a reader would dispute."""
 
 from __future__ import annotations
 

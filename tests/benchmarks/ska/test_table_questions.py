@@ -92,7 +92,9 @@ def sound(instances: Sequence[Instance]) -> None:
 @pytest.mark.system
 def test_the_statements_hold_for_questions_over_rows(by_rows: list[Instance]) -> None:
     sound(by_rows)
-    assert {len(one.positive) for one in by_rows} >= {1, 2, 3, 4, 5}
+    sizes = {len(one.positive) for one in by_rows}
+    assert sizes >= {1, 2, 3, 4, 5}
+    assert max(sizes) >= 6
     assert np.mean([len(one.answers) for one in by_rows]) < 1.5
     kinds = Counter(one.provenance.question_id for one in by_rows)
     assert set(kinds) >= {"lookup", "compare", "sum", "difference", "count among", "same", "filter", "highest"}
@@ -119,9 +121,10 @@ def test_rows_keep_the_order_of_the_table_and_synthesized_ones_are_spread(by_row
         assert places == sorted(places)
         made = [unit for unit in rows if unit.synthesized]
         assert all(unit.synthesized == "rule" and unit.check for unit in made)
-    one = next(one for one in by_rows if one.title == "Players")
+    named = ("lookup", "difference")  # rows that meet the conditions of other questions are left out
+    one = next(one for one in by_rows if one.title == "Players" and one.provenance.question_id in named)
     made = [unit.position for unit in one.noise if unit.synthesized]
-    assert len(made) > 100  # those that meet the conditions of the question are left out
+    assert len(made) > 120
     assert np.std(made) > 30
     assert min(made) < 10 < 130 < max(made)
 

@@ -156,8 +156,8 @@ class Drafter:
     ) -> RowGroup | None:
         """Return two rows by their names, or, for a larger ``count``, some by what they share; all of them fit.
 
-        Nobody asks about a longer list of names that have nothing in common. In a part of a source, which may lack
-        rows that share something, those that do are named.
+        A longer list of names with nothing in common makes an unnatural question. In a part of a source, which may
+        lack rows that share something, those that do are named.
         """
         if count == 2:
             return self._by_names(self.some(2, rng, fit))
