@@ -43,6 +43,7 @@
     const input = document.querySelector(`[data-names][aria-controls="${detail.target?.id}"]`);
     if (!input) return;
     options(detail.target).forEach((option) => (option.id = `${detail.target.id}-${option.id}`));
+    detail.target.dataset.text = new URL(detail.xhr.responseURL).searchParams.get(input.name) ?? "";
     show(input, document.activeElement === input && input.value.trim() !== "" && typed);
   });
 
@@ -69,14 +70,15 @@
     }
     if (!target.dataset.names) return;
     const list = listOf(target);
-    const count = options(list).length;
+    // The names of an earlier text are shown until those of this one are here: no key takes one of them.
+    const count = list.dataset.text === target.value ? options(list).length : 0;
     if (key === "ArrowDown" || key === "ArrowUp") {
       if (!count) return;
       event.preventDefault();
       if (list.hidden) return show(target, true);
       const next = marked(target) + (key === "ArrowDown" ? 1 : -1);
       mark(target, next < -1 ? count - 1 : next >= count ? -1 : next);
-    } else if (key === "Enter" && !list.hidden && marked(target) >= 0) {
+    } else if (key === "Enter" && !list.hidden && count && marked(target) >= 0) {
       event.preventDefault();
       take(target, options(list)[marked(target)]);
     } else if (key === "Escape" && !list.hidden) {
