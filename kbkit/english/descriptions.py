@@ -1,6 +1,7 @@
 """Find the clauses of a text that describe its subject: *known for its tea*, *the highest point of Malta*.
 
-A question can use such a clause in place of the name: *the town known for its tea*.
+A question can use such a clause in place of the name: *the town known for its tea*; or as what it asks for: *cities on
+the Danube*. A text *states* such a clause of its subject; it only *mentions* all other names and nouns in it.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ from typing import NamedTuple
 
 from kbkit.english.question_words import ORDINALS
 from kbkit.english.sentences import sentences
-from kbkit.english.words import inflections, is_person, lemmas_of, may_be_verb
+from kbkit.english.words import inflections, is_participle, is_person, lemmas_of, may_be_verb, plural, with_article
 
 _ORDER = "|".join(word for word in ORDINALS if word.isalpha())
 _EXTREME = rf"(?:(?:{_ORDER})[- ])?(?:most [a-z]+|(?!for|mid|west|rest|har)[a-z]+est|only)"
-_SUPERLATIVE = re.compile(rf"(?:.*? (?:is|was) )?(?P<said>[Tt]he (?:[a-z]+ )?{_EXTREME} [a-z]+ [^,.;:()]+)")
+_SUPERLATIVE = re.compile(
+    rf"(?:.*? (?:is|was) )?(?P<said>[Tt]he (?:[a-z]+ )?{_EXTREME} (?P<kind>[a-z]+) (?:(?! and an? )[^,.;:()])+)"
+)
 _PARTICIPLES = (
     "based|believed|born|built|carved|covered|created|crossed|dammed|destroyed|discovered|divided|drained|dug|famous|fed"
     "|formed|founded|honou?red|known|linked|made|named|noted|raised|renowned|ruled|sacred|said|settled|shaped|split"
@@ -24,7 +27,7 @@ _PARTICIPLES = (
 _ADVERBS = "almost|best|largely|mainly|mostly|nearly|partly|still|well|widely"
 _PREPOSITIONS = "after|among|around|as|at|between|by|during|for|from|in|into|on|round|to|under|with"
 _PARTICIPLE = re.compile(
-    rf"(?:^|[\w)],? (?:and )?)(?P<said>(?:(?:{_ADVERBS}) )?(?:{_PARTICIPLES})"
+    rf"(?:^|(?<!\bnot)(?<!\bnever)(?<!\bheld)(?<=[\w),]) (?:and )?)(?P<said>(?:(?:{_ADVERBS}) )?(?:{_PARTICIPLES})"
     rf" (?:{_PREPOSITIONS}) [^,.;:()]+)"
 )
 _RELATIVE = re.compile(
@@ -47,6 +50,62 @@ _BEGIN = re.compile(rf"{_ADVERBS}|{_PARTICIPLES}")
 _SUPERLATIVES = re.compile(rf"\b{_EXTREME}\b")
 _CUT, _LY = re.compile(r",\d"), re.compile(r"\b[a-z]+ly $")
 """What follows and precedes a clause that lacks a part: the rest of a number, an adverb (*largely destroyed by*)."""
+_INSIDE = re.compile(rf"(?:{_PREPOSITIONS}|near|of) ")
+_SEGMENT = re.compile(r"(?:[^,.;:()]|(?<=\d)[,.](?=\d))+")
+_BESIDE = "above|along|below|beneath|beside|between|near|off|(?:north|south|east|west)(?:-?(?:east|west))? of"
+_NAME_NEXT = r"(?:the |an? )?(?:[a-z]+ )?(?=[A-Z])"
+_WHERE = re.compile(rf"(?:at|in|inside|on|{_BESIDE}) (?:the [a-z -]+ (?:of|with|to) )?{_NAME_NEXT}[^'’]+")
+_LIES = re.compile(
+    r"(?:An?|The) (?:(?!that |which |whose |the |border |boundary )[a-z-]+,? )+"
+    rf"(?P<said>(?:{_BESIDE}) {_NAME_NEXT}(?:(?! that | which | whose | with | known )[^,.;:()'’])+)"
+)
+_KIND = re.compile(
+    r"An? (?P<said>(?:(?!that |which |and |or |of )[a-z-]+ ){1,2}(?P<noun>(?!north|south|east|west)[a-z]+))"
+    r"(?=,? (?:above|between|from|in|near|of|off|on|that|which|whose|with)\b)"
+)
+_SIZES = frozenset(
+    """
+    beautiful big broad busy chief common deep famous fine good great high important large largest little long low main
+    major many minor modern narrow new old other popular private public quiet rare second several short single small
+    tall third very well wide steep stormy vast thinly largely natural winding northern southern eastern western
+    central thriving clear shallow windy icy warm cold hot wet dry flat bustling historic small-scale
+    """.split()  # noqa: SIM905
+)
+"""Adjectives that say no kind."""
+_LAST = re.compile(r" (?:along|at|for|from|in|of|on|through|to)$")
+_HAS = re.compile(r"with (?P<said>(?!an? )[^'’]+|an? [^'’]+)")
+_IS_A = re.compile(
+    r"(?P<article>an?) (?P<head>(?:[a-z]+[ -])*?(?P<noun>[a-z]+))"
+    r"(?P<rest> (?:(?:north|south|east|west)(?:-(?:east|west))? of|at|between|from|in|near|of|off|on|with"
+    r"|[a-z]+(?:ed|ing|lt) [a-z]+) .+)"
+)
+_WHICH = re.compile(r"(?:that|which|who) (?P<said>.+)")
+_DATED = re.compile(r"\d")
+_THAN = re.compile(r"\b(?:than|most|more|such|same|also|once|then|where|whose|which|who|that|them|itself)\b")
+_LISTED = re.compile(r",? (?:and )?[A-Z]|, [^,.;:()]*(?:, [^,.;:()]*)* and |, and ")
+"""What follows the first of several things: *known for rice*, coffee and tea."""
+_TWO_VERBS = re.compile(r"^[a-z]+s .* and [a-z]+s (?:[A-Z]|an? |the )")
+"""A predicate with a second verb, which the form for several things would leave in the singular."""
+_VAGUE_PLACE = re.compile(
+    r"\bthe (?:area|city|country|island|place|region|river|sea|state|town|village|world|year"
+    r"|(?:north|south|east|west)(?:-?(?:east|west))?|desert|coast|ground)\b(?! of)"
+)
+_LONGEST, _SHORTEST = 7, 3
+"""Maximum and minimum number of words of a statement: more are a quotation, fewer say little."""
+
+
+class Statement(NamedTuple):
+    """What a text states of its subject, from character ``start`` to ``end``.
+
+    ``one`` and ``several`` are the predicate of one thing and of several (*is on the Danube*), ``reduced`` is a form
+    after a noun (*on the Danube*), or "".
+    """
+
+    start: int
+    end: int
+    one: str
+    several: str
+    reduced: str
 
 
 class Description(NamedTuple):
@@ -97,10 +156,13 @@ def descriptions(text: str, noun: str, name: str = "") -> Iterator[Description]:
 
 def _of_sentence(sentence: str, start: int, noun: str) -> Iterator[Description]:
     superlative = _SUPERLATIVE.match(sentence)
-    if superlative:
+    if superlative and superlative["kind"] == noun.rpartition(" ")[2]:  # not: Cuba is the largest island of Cuba
         said = superlative["said"]
         yield from _usable(superlative, start, f"the{said[3:]}", is_superlative=True)
     for match in _PARTICIPLE.finditer(sentence):
+        before = sentence[: match.start("said")].rstrip(", ").rpartition(", ")[2]
+        if _INSIDE.match(before):  # in a part of Yakutia known for diamonds
+            continue
         yield from _usable(match, start, f"the {noun} {match['said']}", is_superlative=False)
     relative = _RELATIVE.match(sentence)
     if relative:
@@ -123,3 +185,98 @@ def _usable(match: re.Match[str], start: int, said: str, *, is_superlative: bool
     if _LEAST <= len(clause.split()) <= _MOST and not _UNCLEAR.search(clause) and not is_cut:
         first = start + match.start("said")
         yield Description(first, first + len(clause), said.rstrip(), is_superlative)
+
+
+def statements(text: str, noun: str, name: str = "") -> Iterator[Statement]:
+    """Yield what a text states of its subject: the clauses of :func:`descriptions`, and further parts of the first
+    sentence: *a port on the Gulf of Finland*, *between Crete and Libya*, *with a lava lake*, *flowing through Prague*.
+    """
+    known: set[str] = set()
+    for one in descriptions(text, noun, name):
+        said = text[one.start : one.end]
+        is_first = _LISTED.match(text, one.end)
+        is_first = is_first or _TWO_VERBS.search(one.predicates[0])
+        if one.predicates[0] and len(said.split()) < _LONGEST and not is_first:
+            known.add(said)
+            yield Statement(one.start, one.end, *one.predicates)
+    for start, end in sentences(text)[:1]:
+        yield from _kind_of(text[start:end], start)
+        for found in _stated(text[start:end], is_person(noun)):
+            said = text[start + found.start : start + found.end]
+            is_short = _SHORTEST <= len(said.split()) <= _LONGEST
+            is_unclear = any(pattern.search(said) for pattern in (_UNCLEAR, _VAGUE_PLACE, _THAN))
+            if said not in known and is_short and not is_unclear and not _TWO_VERBS.search(found.one):
+                yield found._replace(start=start + found.start, end=start + found.end)
+
+
+def _kind_of(sentence: str, start: int) -> Iterator[Statement]:
+    """Yield what kind of thing a sentence says its subject is: *a salt lake*, *an active volcano*."""
+    kind = _KIND.match(sentence)
+    if kind is None:
+        return
+    said = kind["said"]
+    modifiers = set(said.split()[:-1])
+    if modifiers.isdisjoint(_SIZES) and "NOUN" in lemmas_of(kind["noun"]) and not is_participle(kind["noun"]):
+        at = start + kind.start("said")
+        yield Statement(at, at + len(said), f"is {with_article(said)}", f"are {plural(said)}", "")
+
+
+def _stated(sentence: str, is_of_person: bool) -> Iterator[Statement]:
+    segments = [*_SEGMENT.finditer(sentence)]
+    place = _LIES.match(segments[0][0]) if segments and not is_of_person else None
+    if place and (" and " in place["said"] or not place["said"].startswith("between ")):
+        said = _LAST.sub("", place["said"].rstrip())
+        at = segments[0].start() + place.start("said")
+        yield Statement(at, at + len(said), f"is {said}", f"are {said}", said)
+    for segment in segments[1:]:
+        said = segment[0].strip()
+        start = segment.start() + len(segment[0]) - len(segment[0].lstrip())
+        if sentence[segment.end() : segment.end() + 1] == "," and _LISTED.match(sentence, segment.end()):
+            continue
+        yield from _of_segment(said, start, is_of_person)
+
+
+def _of_segment(said: str, start: int, is_of_person: bool) -> Iterator[Statement]:
+    """Yield what a part of a sentence between commas states of the subject of the sentence."""
+    said, start = (said[4:], start + 4) if said.startswith("and ") else (said, start)
+    end = start + len(said)
+    if has := _HAS.fullmatch(said):
+        if not re.search(r"ing\b", has["said"]):
+            yield Statement(start + 5, end, f"has {has['said']}", f"have {has['said']}", said)
+    elif found := _IS_A.fullmatch(said):
+        several = plural(found["head"]) + found["rest"]
+        yield Statement(start, end, f"is {said}", f"are {several}", "")
+    elif _WHERE.fullmatch(said) and not is_of_person and not _DATED.search(said):
+        yield Statement(start, end, f"is {said}", f"are {said}", said)
+    elif which := _WHICH.fullmatch(said):
+        yield from _of_verb(which["said"], end - len(which["said"]), "")
+    else:
+        yield from _of_participle(said, start)
+
+
+def _of_participle(said: str, start: int) -> Iterator[Statement]:
+    first, _, rest = said.partition(" ")
+    is_done = (
+        is_participle(first)
+        and re.match(rf"(?:{_PREPOSITIONS}|off|through) ", rest)
+        and first not in ("said", "thought")
+    )
+    if is_done:
+        past = ("was", "were") if first in _PAST else ("is", "are")
+        yield Statement(start, start + len(said), f"{past[0]} {said}", f"{past[1]} {said}", said)
+    elif first.endswith("ing"):
+        for lemma in lemmas_of(first).get("VERB", ()):
+            if first in inflections(lemma, "VBG"):
+                one = inflections(lemma, "VBZ")[0]
+                yield Statement(start, start + len(said), f"{one} {rest}", f"{lemma} {rest}", said)
+                return
+
+
+def _of_verb(said: str, start: int, reduced: str) -> Iterator[Statement]:
+    """Yield the predicate of a clause after *which*: *flows through Prague*."""
+    verb, _, rest = said.partition(" ")
+    several = _OF_SEVERAL.get(verb, "")
+    for lemma in () if several else lemmas_of(verb).get("VERB", ()):
+        several = lemma if verb in inflections(lemma, "VBZ") else verb if verb in inflections(lemma, "VBD") else several
+    if several and rest:
+        yield Statement(start, start + len(said), said, f"{several} {rest}", reduced)

@@ -18,6 +18,8 @@ TITLED_WITH_SENTENCES = WORKS - {"album", "film", "movie", "song"}
 """Works whose titles read like sentences, so that they are quoted in speech too."""
 _STORIES = frozenset(("film", "movie", "novel"))
 """Works whose texts are summaries of a story."""
+STORIES = frozenset(("plot", "story", "storyline", "synopsis"))
+"""What texts that tell stories are called."""
 _NOUNS = {
     "node": THING, "entity": THING, "human": "person", "big city": "city", "U S state": "state",
     "sovereign state": "country", "capital city": "city", "natural satellite": "moon",

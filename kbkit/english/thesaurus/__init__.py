@@ -12,6 +12,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from kbkit.english.words import is_person, may_be_person, singular
+
 FILE = Path(__file__).with_name("words.txt.gz")
 
 
@@ -44,6 +46,17 @@ def more_general(noun: str) -> set[str]:
     head = noun.rpartition(" ")[2]
     general = {one for one, rank in related_words(head).general.items() if not rank}
     return general | ({head} if head != noun else set())
+
+
+def may_be_human(noun: str) -> bool:
+    """Return whether a noun, perhaps in the plural, says what a person is or does: *lawyer*, *gamblers*."""
+    head = singular(noun.rpartition(" ")[2])
+    general = more_general(head)
+    return (
+        is_person(head)
+        or any(map(may_be_person, general))
+        or any(is_person(one) for word in general for one in more_general(word))
+    )
 
 
 def _ranked(text: str) -> dict[str, int]:
