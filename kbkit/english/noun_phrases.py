@@ -77,8 +77,8 @@ class NounPhrase:
         amounts = [text for text in modifiers if not text.startswith(_LINKED)]
         if len(amounts) > 1:  # not: lakes up to 200 km² in area up to 20 m deep
             modifiers = [*(text for text in modifiers if text.startswith(_LINKED)), " and ".join(amounts)]
-        if len(modifiers) > 1:  # not: movies from 1998 lasting 110 minutes or more directed by Ann Lee
-            reduce = False
+        if modifiers and not (len(self.clauses) == 1 and modifiers[0].startswith(_LINKED[0])):
+            reduce = False  # not: countries covering 5 km² bordering Chad, movies tagged 'love' from Peru
         is_with = any(text.startswith(_WITH) for text in modifiers)  # not: 900 votes tagged 'love', or coming from Peru
         nouns = [one.plural if is_plural else one.singular for one in self.clauses if one.is_after]
         after = [clause for clause in self.clauses if not clause.before and not clause.is_after]

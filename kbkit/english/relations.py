@@ -135,7 +135,7 @@ class Link:
             others += [one for other in (verb, *further) for one in _with_participle(other, thing)]
             others += [one for other in (verb, *further) for one in _worded_otherwise(other, thing)]
             if is_named:
-                others += [*_active(verb, thing), *self._before(verb, thing)]
+                others += [*_active(verb, thing), *self._before(thing)]
             return replace(clause, others=tuple(others))
         active = None if self.problem else verb_phrase(self.label)
         if active is None or not is_named or "{}" in active.singular or of_noun(self.label):
@@ -147,10 +147,10 @@ class Link:
             text, text, is_subject=False, others=tuple(Clause(text, text, one, is_subject=False) for one in short)
         )
 
-    def _before(self, verb: VerbPhrase, thing: str) -> tuple[Clause, ...]:
-        """Return what a name says before the noun: *Comedy movies*, *R-rated*, *English-language*; mostly nothing."""
+    def _before(self, thing: str) -> tuple[Clause, ...]:
+        """Return what a name says before the noun: *Comedy movies*, *English-language*; mostly nothing."""
         noun = type_noun(self.other) if self.other else ""
-        before = f"{thing}-rated" if verb.reduced == "rated" else _BEFORE.get(noun, "").format(thing)
+        before = _BEFORE.get(noun, "").format(thing)
         return (Clause("", "", before=before),) if before and self.of_head else ()
 
 

@@ -13,7 +13,7 @@ from kbkit.benchmarks.documents import Document, Span
 from kbkit.benchmarks.evidence import Matcher, contains, folded
 from kbkit.benchmarks.requirements.condition_words import WordedCondition
 from kbkit.benchmarks.requirements.conditions import Conditions
-from kbkit.benchmarks.requirements.phrases import Mentions, Phrase, avoided, telling_phrases
+from kbkit.benchmarks.requirements.phrases import Mentions, Phrase, avoided, is_mention, telling_phrases
 from kbkit.benchmarks.requirements.textual import TextProperty
 from kbkit.english.types import type_noun
 from kbkit.kb import KnowledgeBase
@@ -56,6 +56,11 @@ class _Option:
         return isinstance(self.requirement, Phrase) and self.requirement.predicates is not None
 
     @property
+    def is_mention(self) -> bool:
+        """Whether it only says that a description mentions something."""
+        return isinstance(self.requirement, Phrase) and is_mention(self.requirement)
+
+    @property
     def forms(self) -> tuple[str, ...]:
         """The forms of a term; of a condition none."""
         return self.requirement.forms if isinstance(self.requirement, Phrase) else ()
@@ -72,6 +77,8 @@ class _Option:
             said = {"said": requirement.said}
             if requirement.predicates:
                 said |= dict(zip(("one", "several", "reduced"), requirement.predicates, strict=True))
+            if requirement.is_kind:
+                said["noun"] = requirement.said
             return TextProperty(
                 span.text, span.field, span.start, span.end, requirement.sentence, "", said, requirement.repeats
             )
@@ -113,13 +120,14 @@ class Chooser:
         *,
         alone: bool = False,
         relations: Collection[str] = (),
+        noun: str = "",
     ) -> tuple[int, list[TextProperty]]:
         """Return a gold answer and 1 to ``limit`` requirements that about ``wanted`` candidates meet, it among them.
 
         Without a phrase or a condition that leaves out a candidate there are no requirements. With ``alone`` there are
         none either if the number of candidates is closer to the wanted one. ``hidden`` are names that no phrase may
         contain; nor does a phrase repeat the name of a node that one of ``relations``, those of the grounding, joins to
-        the gold answer.
+        the gold answer. ``noun`` is what the candidates are, if their type does not say it.
         """
         with_text = [row for row, node in enumerate(candidates) if self._documents[node].passages]
         rows = with_text or list(range(len(candidates)))
@@ -129,12 +137,19 @@ class Chooser:
         tried = rng.permutation(rows).tolist()
         if prefers_phrase and self._kind != CONDITION:  # of some more candidates, those with a phrase first
             documents = {row: self._documents[candidates[row]] for row in tried[:_CONSIDERED]}
-            of_rows = {row: self._phrases(candidates, own, hidden, role, relations) for row, own in documents.items()}
+            of_rows = {
+                row: self._phrases(candidates, own, hidden, role, relations, noun) for row, own in documents.items()
+            }
             described = [row for row, phrases in of_rows.items() if any(one.is_clause for one in phrases)]
             told = [row for row, phrases in of_rows.items() if phrases and row not in described]
             tried = [*described, *told, *(row for row in tried if row not in {*described, *told})]
-        for row in tried[:_GOLDS]:
-            available = [o for o in self._options(candidates, row, hidden, role, wanted, relations) if not o.mask.all()]
+        of_gold = {
+            row: [o for o in self._options(candidates, row, hidden, role, wanted, relations, noun) if not o.mask.all()]
+            for row in tried[:_GOLDS]
+        }
+        # Nobody asks for a thing whose description mentions a word, if anything else can be asked for.
+        stated = {row: [o for o in of_row if not o.is_mention] for row, of_row in of_gold.items()}
+        for row, available in (stated if any(stated.values()) else of_gold).items():
             best = self._best(available, wanted, rng, pair=pair, prefers_phrase=prefers_phrase) if available else []
             cost = _cost(best, wanted) if best else np.inf
             if cost < least:
@@ -201,9 +216,10 @@ class Chooser:
         role: Role,
         wanted: int,
         relations: Collection[str],
+        noun: str,
     ) -> list[_Option]:
         document = self._documents[candidates[gold]]
-        options = [] if self._kind == CONDITION else self._phrases(candidates, document, hidden, role, relations)
+        options = [] if self._kind == CONDITION else self._phrases(candidates, document, hidden, role, relations, noun)
         if self._kind == PHRASE:
             return options
         known = self._conditions_of(document.type)
@@ -221,13 +237,14 @@ class Chooser:
         hidden: Sequence[str],
         role: Role,
         relations: Collection[str],
+        noun: str,
     ) -> list[_Option]:
         avoid = self._avoid(document.type) | avoided(self.mentions, document.names)
         if any(passage.field == "name" for passage in document.passages):
             avoid = self._avoid(document.type)
         every = [relation.name for relation in self._kb.schema.relations]
         neighbors, stated = (folded(self._neighbors(document.id, names)) for names in (every, relations))
-        noun = type_noun(document.type)
+        noun = noun or type_noun(document.type)
         phrases = telling_phrases(document, role, self.mentions, self._matcher, avoid, hidden, neighbors, noun)
         options = []
         for phrase in phrases[:_MAX_PHRASES]:

@@ -13,20 +13,20 @@ from kbkit.english.categories import kind_noun
 from kbkit.schema import Attribute
 
 _AMOUNT = {
-    True: ("at least {}", "{} or more", "no less than {}", "{} or above"),
-    False: ("at most {}", "{} or less", "no more than {}", "up to {}", "{} or below"),
+    True: ("at least {}", "{} or more"),
+    False: ("at most {}", "{} or less", "no more than {}"),
 }
 """Lower and upper bounds of an amount."""
 _COUNT = {
-    True: ("at least {}", "{} or more", "no fewer than {}", "a minimum of {}"),
-    False: ("at most {}", "{} or fewer", "up to {}", "no more than {}", "a maximum of {}"),
+    True: ("at least {}", "{} or more"),
+    False: ("at most {}", "{} or fewer", "no more than {}"),
 }
 """Lower and upper bounds of a number of things."""
 _ADJECTIVES = {
     "height": "high", "elevation": "high", "length": "long", "duration": "long", "maximum depth": "deep",
-    "depth": "deep", "width": "wide", "area": "in area",
+    "depth": "deep", "width": "wide",
 }  # fmt: skip
-_VERBS = {"duration": "last", "score": "score", "length": "measure", "area": "cover", "height": "reach"}
+_VERBS = {"duration": "last", "score": "score", "area": "cover"}
 """Words for a measure: the adjective after an amount (*5,000 m high*), and the verb before it (*lasts 90 minutes*)."""
 
 
@@ -74,23 +74,19 @@ def between(attribute: Attribute, low: float, high: float, *, are_years: bool) -
     else:
         value = " ".join(filter(None, (number, unit)))
         amounts = [english.with_article(f"{noun} of {bound.format(value)}") for bound in _AMOUNT[is_least]]
-        clauses = [f"{noun} is {bound.format(value)}" for bound in _AMOUNT[is_least]]
         measured = _measured(noun, value, is_least=is_least)
-        having = [_having(amount) for amount in amounts[: 2 if measured else None]] + measured
-        having += [ConditionWords(_having(amount).one, _having(amount).several, whose)
-                   for amount, whose in zip(amounts, clauses[: 1 if measured else None], strict=False)]  # fmt: skip
-        return WordedCondition(attribute.name, test, tuple(having))
+        return WordedCondition(attribute.name, test, tuple(measured or map(_having, amounts)))
     return WordedCondition(attribute.name, test, tuple(_having(amount) for amount in amounts))
 
 
 def _measured(noun: str, value: str, *, is_least: bool) -> list[ConditionWords]:
     """Return *is at least 5,000 m high* and *lasts up to 90 minutes*; nothing for a noun without such words."""
-    bounds = [bound for bound in _AMOUNT[is_least] if not bound.endswith(("above", "below"))]
+    bounds = _AMOUNT[is_least]
     words = []
     if adjective := _ADJECTIVES.get(noun):
         said = [f"{bound.format(value)} {adjective}" for bound in bounds if bound.endswith("{}")]
         words += [ConditionWords(f"is {text}", f"are {text}", modifier=text) for text in said]
-    if (verb := _VERBS.get(noun)) and (is_least or verb != "reach"):  # not: reaching at most 1,500 m
+    if verb := _VERBS.get(noun):
         for bound in bounds:
             text = bound.format(value)
             words.append(ConditionWords(f"{english.inflections(verb, 'VBZ')[0]} {text}", f"{verb} {text}",
@@ -107,26 +103,18 @@ def _years(attribute: Attribute, low: float, high: float) -> tuple[ConditionWord
     noun, _ = _noun_and_unit(attribute)
     is_participle = english.is_participle(noun)
     if not last:
-        spans = [f"{first} or later", f"{first} onwards", f"{first} or after"]
+        spans = [f"{first} or later", f"{first} or after"]
     elif not first:
         spans = [f"{last} or earlier", f"{last} or before"]
     elif high == low + 1:
         spans = [f"{first} or {last}"]
     else:
-        spans = (
-            [f"between {first} and {last}"] if is_participle else [f"{first} to {last}", f"the years {first} to {last}"]
-        )
+        spans = [f"between {first} and {last}"] if is_participle else [f"{first} to {last}"]
     if is_participle:
-        before = {"between": "", "onwards": "from "}
-        during = [
-            f"{noun} {before.get(span.partition(' ')[0], before.get(span.rpartition(' ')[2], 'in '))}{span}"
-            for span in spans
-        ]
+        during = [f"{noun} {'' if span.startswith('between') else 'in '}{span}" for span in spans]
         return tuple(ConditionWords(f"was {when}", f"were {when}", modifier=when) for when in during)
-    if noun.endswith(" year"):
-        spans = [span for span in spans if not span.startswith("the years")]
     if noun == "year":
-        return tuple(ConditionWords(f"dates from {s}", f"date from {s}", modifier=f"from {s}") for s in spans)
+        return tuple(ConditionWords(f"is from {s}", f"are from {s}", modifier=f"from {s}") for s in spans)
     return tuple(_having(english.with_article(f"{noun} of {span}")) for span in spans)
 
 

@@ -21,11 +21,12 @@ from numpy.typing import NDArray
 from kbkit.benchmarks.documents import Document, Span
 from kbkit.benchmarks.evidence import Matcher, contains, leaks
 from kbkit.benchmarks.requirements.terms import EMPTY, items, stands_alone, terms, topics
-from kbkit.english.descriptions import descriptions
+from kbkit.english.descriptions import statements
 from kbkit.english.markers import is_crude, untelling
 from kbkit.english.stems import is_english, shares_stem
-from kbkit.english.types import WORKS
-from kbkit.english.words import is_plural, lemmas_of
+from kbkit.english.thesaurus import may_be_human
+from kbkit.english.types import STORIES, WORKS, text_noun
+from kbkit.english.words import is_plural, lemmas_of, with_article
 from kbkit.schema import Role
 from kbkit.stores.text_query import STOP_WORDS
 
@@ -35,13 +36,13 @@ _TELLING = 0.5
 _NEAR = 0.6
 """Cosine of the vectors of two words from which they may mean the same."""
 _TOKEN = re.compile(r"[^\W_]+")
-_MAX_CLAUSE = 6
-"""Words of a clause: more are a quotation."""
+_MOST = 0.7
+"""Fraction of texts from which a noun is what all nodes are, and tells none of them apart."""
 _OF_CLAUSE = 100.0
 """Score of a clause, above that of all other terms."""
 _TITLES = frozenset(("name", "title"))
 """Fields that are no sentences."""
-_DESCRIPTIONS = frozenset(("description", "definition", "gloss", "summary"))
+DESCRIPTIONS = frozenset(("description", "definition", "gloss", "summary"))
 """Fields that say in short what a thing is: a common noun in one, such as *museums*, is there by chance."""
 
 
@@ -62,6 +63,11 @@ class Phrase:
     said: str
     repeats: bool = False
     predicates: tuple[str, str, str] | None = None
+
+    @property
+    def is_kind(self) -> bool:
+        """Whether it says of what kind a node is: *is a salt lake*."""
+        return self.predicates is not None and self.predicates[0] == f"is {with_article(self.span.text)}"
 
 
 @lru_cache(200_000)
@@ -117,6 +123,10 @@ class Mentions:
     def uncertain(self, phrase: Phrase, nodes: Sequence[int]) -> NDArray[np.bool_]:
         """Return which of some nodes have other words for all that a term says, or have it within another term."""
         mask = self.mask(phrase.forms, nodes)
+        if phrase.is_kind:  # an active volcano: what about a volcano?
+            head = self.mask(phrase.forms[-1:], nodes)
+            if head.sum() < _MOST * len(nodes) and (head & ~mask).any():
+                return head & ~mask
         inside = np.array([has and self.is_inside(phrase, node) for node, has in zip(nodes, mask, strict=True)], bool)
         return inside | (self._reworded(phrase.span.text, nodes) & ~mask)
 
@@ -208,10 +218,18 @@ def telling_phrases(
     No term has a stem of ``avoid`` (the node's own name, its type, its relations) or contains a name of ``hidden``.
     Those that contain one of ``neighbors`` (see :func:`kbkit.benchmarks.evidence.folded`) would give the answer away
     (*currency of Pakistan*); they are left out, unless they are items of a list: keywords that are nodes too. Frequent
-    words are left out if there are others. With ``noun``, the type of the node in words, the clauses that describe it
+    words are left out if there are others. Of stories only people are terms: no one asks for a film with a gland in its
+    plot. With ``noun``, the type of the node in words, the clauses that describe it
     are terms as well, before all others: they say what is asked, not that a text mentions it.
     """
     phrases: dict[tuple[str, ...], Phrase] = {}
+    of_field = {passage.field.partition("#")[0] for passage in document.passages}
+    is_story = noun.rpartition(" ")[2] in WORKS and text_noun(noun, sorted(of_field)) in STORIES
+
+    def is_taken(text: str) -> bool:
+        has_stem = not avoid.isdisjoint(map(mentions.stem, _TOKEN.findall(text)))
+        return has_stem or is_crude(text) or bool(leaks(text, hidden))
+
     for sentence in _sentences(document, role):
         field = sentence.field.partition("#")[0]
         is_list = is_plural(field)  # keywords, tags
@@ -226,15 +244,14 @@ def telling_phrases(
         for start, end, said in candidates:
             text = sentence.text[start:end]
             forms = mentions.forms(text)
-            is_avoided = not avoid.isdisjoint(map(mentions.stem, _TOKEN.findall(text)))
-            if forms in phrases or is_avoided or is_crude(text) or leaks(text, hidden):
+            if forms in phrases or is_taken(text):
                 continue
             is_repeated = contains(text, neighbors)
             if is_list and (untelling(text, "keyword") or text.casefold() in matcher.untold):
                 continue
-            if field in _DESCRIPTIONS and text.islower():
-                continue
-            if not is_list and (is_repeated or (field != "name" and shares_stem(text, document.names))):
+            is_chance = field in DESCRIPTIONS or (is_story and not may_be_human(text))
+            is_of_name = field != "name" and shares_stem(text, document.names)
+            if (text.islower() and is_chance and not is_list) or is_of_name or (is_repeated and not is_list):
                 continue
             weights = [matcher.weight(stem) for stem in matcher.words(text)]
             is_frequent = not weights or sum(weights) < _TELLING * matcher.weight("") * len(weights)
@@ -242,23 +259,26 @@ def telling_phrases(
             score = 0.0 if is_frequent else sum(weights) / (1 + len(forms))
             phrases[forms] = Phrase(forms, span, sentence.text, score, said, is_repeated)
     for phrase in _clauses(document, mentions, noun) if noun and noun not in WORKS else ():
-        text = phrase.span.text
-        is_avoided = not avoid.isdisjoint(map(mentions.stem, _TOKEN.findall(text))) or shares_stem(text, document.names)
-        if not (is_avoided or is_crude(text) or leaks(text, hidden) or contains(text, neighbors)):
+        text = phrase.span.text.removesuffix(noun.rpartition(" ")[2])  # a salt lake
+        if not (is_taken(text) or shares_stem(text, document.names) or contains(text, neighbors)):
             phrases[phrase.forms] = phrase
     ranked = sorted(phrases.values(), key=lambda phrase: (-phrase.score, phrase.span.field, phrase.span.start))
     return [phrase for phrase in ranked if phrase.score] or [phrase for phrase in ranked if _is_listed(phrase)]
 
 
 def _clauses(document: Document, mentions: Mentions, noun: str) -> Iterator[Phrase]:
-    """Yield the short clauses that describe a node in its description: *known for music*."""
+    """Yield what the description of a node states of it: *known for music*, *on the Danube*."""
     for passage in document.passages:
-        if passage.field.partition("#")[0] in _DESCRIPTIONS and is_english(passage.text, surely=True):
-            for one in descriptions(passage.text, noun, document.name):
-                text, predicates = passage.text[one.start : one.end], one.predicates
-                if predicates[0] and len(text.split()) <= _MAX_CLAUSE:
-                    span = Span(passage.field, one.start, one.end, text)
-                    yield Phrase(mentions.forms(text), span, text, _OF_CLAUSE, text, False, predicates)
+        if passage.field.partition("#")[0] in DESCRIPTIONS and is_english(passage.text, surely=True):
+            for one in statements(passage.text, noun, document.name):
+                text = passage.text[one.start : one.end]
+                span = Span(passage.field, one.start, one.end, text)
+                yield Phrase(mentions.forms(text), span, text, _OF_CLAUSE, text, False, one[2:])
+
+
+def is_mention(phrase: Phrase) -> bool:
+    """Return whether a phrase is what a description only mentions, not what it states of its subject."""
+    return phrase.predicates is None and phrase.span.field.partition("#")[0] in DESCRIPTIONS
 
 
 def _is_item(phrase: Phrase) -> bool:

@@ -14,7 +14,7 @@ from kbkit.answers.algebra import Difference, Hop, Operator, Plan
 from kbkit.answers.operator_tree import operators
 from kbkit.answers.parse import parse
 from kbkit.answers.wording import noun_of, noun_phrase
-from kbkit.benchmarks.fit_nodes import coverage, head_nouns, is_sparse
+from kbkit.benchmarks.fit_nodes import below, coverage, head_nouns, is_sparse
 from kbkit.benchmarks.predicates import unfit_expression
 from kbkit.english.relations import Link
 from kbkit.english.roles import is_untyped
@@ -38,6 +38,8 @@ def implausible(kb: KnowledgeBase, expression: str) -> str:
         return f"{root.type} says nothing of its nodes"
     if name := _ambiguous(kb.schema, root):
         return f"relation {name} is worded as another one"
+    if name := _part_in_one_step(kb, root):
+        return f"relation {name} leads to parts, which have parts of their own"
     if name := _sparse(kb, root):
         return f"too few nodes have a value of relation {name}"
     return _implausible_chain(kb, plan)
@@ -95,6 +97,18 @@ def _sparse(kb: KnowledgeBase, root: Operator) -> str:
         moves = [(move.relation, move.forward) for move in hop.moves]
         if is_sparse(hop.type, hop.source.type or "", coverage(kb, hop.type, moves)):
             return hop.moves[0].relation
+    return ""
+
+
+def _part_in_one_step(kb: KnowledgeBase, root: Operator) -> str:
+    """Return a relation to parts that an expression follows by one step, or "".
+
+    A bay of a sea of an ocean is part of the ocean too.
+    """
+    for hop in (operator for operator in operators(root) if isinstance(operator, Hop) and operator.type):
+        for move in hop.moves:
+            if not move.closure and below(kb, kb.schema.relation(move.relation), hop.type or "") is not None:
+                return move.relation
     return ""
 
 

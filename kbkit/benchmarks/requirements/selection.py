@@ -9,9 +9,26 @@ from kbkit.benchmarks.duplicates import distinct
 from kbkit.benchmarks.pipeline import Item
 from kbkit.benchmarks.requirements import relational
 from kbkit.benchmarks.requirements.answer_counts import Target, select
+from kbkit.benchmarks.requirements.phrases import DESCRIPTIONS
 from kbkit.benchmarks.requirements.relational import Grounding
-from kbkit.benchmarks.requirements.textual import Requirement
+from kbkit.benchmarks.requirements.textual import Requirement, TextProperty
 from kbkit.benchmarks.requirements.verify import Verified
+
+_MENTIONS = 0.15
+"""Maximum fraction of queries for things whose description mentions a word, if there are enough others."""
+
+
+def with_few_mentions(complete: Sequence[Item], count: int) -> list[Item]:
+    """Return drafts without most of those that ask for what a description mentions, if enough others are left."""
+    mentions = [query.id for query in complete if any(is_mention(one) for one in query[Requirement].properties)]
+    most = max(int(_MENTIONS * count), count - (len(complete) - len(mentions)))
+    left_out = {*mentions[most:]}
+    return [query for query in complete if query.id not in left_out]
+
+
+def is_mention(required: TextProperty) -> bool:
+    """Return whether a requirement is that a description mentions something."""
+    return not required.condition and "one" not in required.forms and required.field.partition("#")[0] in DESCRIPTIONS
 
 
 def selected(
@@ -23,6 +40,8 @@ def selected(
     """
     known = [query for query in complete if not _is_trivial(query, templates)] or complete
     known = [known[position] for position in distinct([_names_and_answers(query) for query in known])]
+    first = {_stated(query): query for query in reversed(known)}
+    known = [query for query in known if not _stated(query)[0] or first[_stated(query)] is query]
     wanted = target.counts(min(count, len(known)), max_answers)
     return [known[position] for position in select([len(query[Verified].answers) for query in known], wanted)]
 
@@ -35,6 +54,12 @@ def _is_trivial(query: Item, templates: Mapping[str, Template]) -> bool:
         and not query[Requirement].properties
         and relational.steps_of(templates[name]) < 2
     )
+
+
+def _stated(query: Item) -> tuple[tuple[str, ...], frozenset[str]]:
+    """Return what texts must say of the answers, and the answers: a clue for a thing is used once."""
+    said = (one.text for one in query[Requirement].properties if not one.condition)
+    return tuple(sorted(said)), frozenset(f"{answer.type}#{answer.key}" for answer in query[Verified].answers)
 
 
 def _names_and_answers(query: Item) -> tuple[list[str], list[str]]:

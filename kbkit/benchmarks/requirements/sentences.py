@@ -15,29 +15,27 @@ from kbkit.benchmarks.requirements.textual import TextProperty
 from kbkit.english.frames import frame_file
 from kbkit.english.noun_phrases import Clause, NounPhrase
 from kbkit.english.stems import words_of
+from kbkit.english.types import STORIES
 
 _VERBS = (("mentions", "mention"), ("mentions", "mention"), ("refers to", "refer to"))
-_STORY_VERBS = (("involves", "involve"), ("features", "feature"), ("includes", "include"))
-_WORK_VERBS = (("involves", "involve"), ("features", "feature"))
-"""Verbs of texts that are stories, and of the works that tell them."""
-_OF_LISTS = ("{x} among {n}", "the {n1} {x}", "the {n1} {x}")
+_OF_WORK = ("features {x}", "feature {x}")
+"""What works say whose stories contain terms."""
+_OF_LISTS = ("the {n1} {x}",)
 _OF_TEXTS = ("{t} that {v} {x}", "{t} {doing} {x}")
-_OF_STORIES = ("{t} that {v} {x}", "{t} {doing} {x}", "{t} with {x}")
 """Objects of *have* for nodes whose texts contain the terms ``x``: ``t`` is *a plot*, ``n`` *their plots*."""
 _TAGGED = "tagged {x}"
-_LISTED = ("with the {n1} {x}", _TAGGED, _TAGGED)
-"""Phrases after the noun of nodes whose keywords are the terms ``x``. Not of stories: a detective directed by X."""
-_MODIFIED = 0.3
-"""Probability of such a phrase where a text has one; also that the work itself features a term, not its text."""
+_FIRST = ("from ", "in ", "of ", "founded ")
+"""How modifiers begin that stay next to the noun."""
+_TAGS = 0.7
+"""Probability that keywords are tags."""
 _CLAUSE = 0.5
 """Probability that the terms of a text are a clause of the noun (*that have a description with a port in it*)."""
-_STORIES = frozenset(("plot", "story", "storyline", "synopsis"))
-_WITH, _OF_NOUN = "with ", ("with a ", "with an ")
+_WITH = "with "
 _WHAT = re.compile(r"([Ww])hat( (?:is|are) the \{things?\})")
 _LISTING = re.compile(r"(?:Find|Give|List|Name|Please|Show) ")
 """Frames that ask for all things of a kind."""
 _SLOT = re.compile(r"\{\w+\}")
-_CLOSE = re.compile(r"\{np\} (?:that )?\{vp\}")
+_CLOSE = re.compile(r"\{np1?\} \{vp1?\}")
 _ONE = 0.5
 """Probability that a query with one answer asks in the singular."""
 _REDUCED = 0.7
@@ -50,12 +48,12 @@ class Frames(NamedTuple):
     """The sentences: with everything in a noun phrase, or with the requirement as the predicate; for several or one."""
 
     choice: tuple[str, ...]
-    choice_predicate: tuple[str, ...]
     things: tuple[str, ...]
     predicate: tuple[str, ...]
     thing: tuple[str, ...]
     predicate_one: tuple[str, ...]
     relations: tuple[str, ...]
+    inverted: tuple[str, ...]
     roles: dict[str, dict[str, list[str]]]
     chosen: frozenset[str]
 
@@ -87,32 +85,32 @@ class Requirements:
 def requirements(properties: Iterable[TextProperty], noun: str, rng: np.random.Generator) -> Requirements:
     """Return requirements in words; ``noun`` is the word for the texts, such as *description*."""
     properties = list(properties)
-    one, several, whose_one, whose, modifiers = [], [], [], [], []
+    one, several, whose_one, whose = [], [], [], []
+    modifiers: list[tuple[str, Clause]] = []
     clauses: list[Clause] = []
-    kinds = [p.forms["noun"] for p in properties if p.condition and p.forms.get("noun")]
+    kinds = [p.forms["noun"] for p in properties if p.forms.get("noun")]
     terms = [p.forms.get("said") or english.quoted(p.text) for p in properties if "one" not in p.forms]
     if terms:
         listed = " and ".join(terms)
         is_many = english.is_plural(noun)
-        kind = "list" if is_many else "story" if noun in _STORIES else "text"
-        verbs = _STORY_VERBS if kind == "story" else _VERBS
-        singular, plural = verbs[int(rng.integers(len(verbs)))]
-        is_of_work = kind == "story" and rng.random() < _MODIFIED
-        is_tag = kind == "list" and rng.random() < _MODIFIED
-        tagged = _TAGGED.format(x=listed)
-        said = _of_work(listed, rng) if is_of_work else _said(noun, listed, singular, rng)
-        said = Clause(f"is {tagged}", f"are {tagged}") if is_tag else said
+        singular, plural = _VERBS[int(rng.integers(len(_VERBS)))]
+        is_tag = is_many and rng.random() < _TAGS
+        if noun in STORIES:
+            said = Clause(_OF_WORK[0].format(x=listed), _OF_WORK[1].format(x=listed))
+            clauses.append(said)
+        elif is_tag:
+            said = Clause(f"is tagged {listed}", f"are tagged {listed}")
+        else:
+            said = _said(noun, listed, singular, rng)
         one.append(said.singular)
         several.append(said.plural)
-        if is_of_work:
+        if is_many:
+            one_noun = english.singular(noun) if len(terms) == 1 else noun
+            modifier = _TAGGED.format(x=listed) if is_tag else f"with the {one_noun} {listed}"
+            modifiers.append((modifier, said))
+        elif noun not in STORIES and rng.random() < _CLAUSE:
             clauses.append(said)
-        elif kind == "list":
-            form = _LISTED[int(rng.integers(len(_LISTED)))]
-            one_noun = english.singular(noun) if is_many and len(terms) == 1 else noun
-            modifiers.append(form.format(x=listed, n1=one_noun))
-        elif rng.random() < _CLAUSE:
-            clauses.append(_said(noun, listed, singular, rng))
-        else:
+        elif noun not in STORIES:
             whose_one.append(f"{noun} {singular} {listed}")
             whose.append(f"{english.plural(noun)} {plural} {listed}")
     for p in properties:
@@ -122,31 +120,24 @@ def requirements(properties: Iterable[TextProperty], noun: str, rng: np.random.G
             several.append(of_several or p.text)
             whose += [of_whose] if of_whose else []
             whose_one += [of_whose] if of_whose else []
-            modifiers += [modifier] if modifier else []
+            modifiers += [(modifier, Clause(one[-1], several[-1]))] if modifier else []
             if p.forms.get("before"):  # radioactive elements
                 clauses.append(Clause("", "", before=p.forms["before"]))
             elif not of_whose and not modifier:
                 clauses.append(Clause(p.forms["one"], several[-1], p.forms.get("reduced", "")))
-    # Counts first: *at most 9 votes and a length of 2 m*, not *a length of 2 m and at most 9 votes*.
-    amounts = sorted((text for text in modifiers if text.startswith(_WITH)), key=lambda text: text.startswith(_OF_NOUN))
-    others = [text for text in modifiers if not text.startswith(_WITH)]
-    joined = [_WITH + " and ".join(text.removeprefix(_WITH) for text in amounts)] if amounts else []
+    # One phrase after the noun, the others as clauses: *movies from 1998 that last at least 110 minutes*.
+    modifiers.sort(key=lambda one: not one[0].startswith(_FIRST))
+    clauses += [said for _, said in modifiers[1:]]
     noun_of_kind = kinds[0] if kinds else ""
     return Requirements(
         _predicate(one),
         _predicate(several),
         tuple(whose_one),
         tuple(whose),
-        (*others, *joined),
+        tuple(text for text, _ in modifiers[:1]),
         tuple(clauses),
         noun_of_kind,
     )
-
-
-def _of_work(listed: str, rng: np.random.Generator) -> Clause:
-    """Return the clause for works whose stories contain terms: *feature a detective*."""
-    one, several = _WORK_VERBS[int(rng.integers(len(_WORK_VERBS)))]
-    return Clause(f"{one} {listed}", f"{several} {listed}")
 
 
 def _said(noun: str, listed: str, verb: str, rng: np.random.Generator) -> Clause:
@@ -154,7 +145,7 @@ def _said(noun: str, listed: str, verb: str, rng: np.random.Generator) -> Clause
 
     ``noun`` is the word for the texts, such as *description*.
     """
-    forms = _OF_LISTS if english.is_plural(noun) else _OF_STORIES if noun in _STORIES else _OF_TEXTS
+    forms = _OF_LISTS if english.is_plural(noun) else _OF_TEXTS
     what = forms[int(rng.integers(len(forms)))]
     first, _, rest = verb.partition(" ")
     doing = f"{english.inflections(english.lemmas_of(first)['VERB'][0], 'VBG')[0]} {rest}".strip()
@@ -173,12 +164,6 @@ def _predicate(parts: Sequence[str]) -> str:
     return english.listed(ordered)
 
 
-def must_be(predicate: str) -> str:
-    """Return a predicate of several things after *should*: *be straits*, *have been founded in 1945*."""
-    first, space, rest = predicate.partition(" ")
-    return {"are": "be", "were": "have been"}.get(first, first) + space + rest
-
-
 def sentences(
     phrase: NounPhrase, required: Requirements, role: str, answers: int, rng: np.random.Generator
 ) -> tuple[str, str, str]:
@@ -191,7 +176,6 @@ def sentences(
     singular = phrase.text(is_plural=False, reduce=reduce)
     plural = phrase.text(is_plural=True, reduce=reduce)
     relations = phrase.predicate(is_plural=True)
-    must = must_be(required.several)
     # After several clauses a predicate is hard to find; after a nested clause *whose* could refer to the wrong noun.
     is_heavy = phrase.is_nested or len(phrase.clauses) > 1
     is_hard = (
@@ -206,24 +190,26 @@ def sentences(
         "np1": singular,
         "vp": required.several,
         "vp1": required.one,
-        "must": must,
-        "Np": plural[:1].upper() + plural[1:],
         "noun": phrase.head(is_plural=True),
         "relations": relations,
     }
     if fits:
         extra = required.modifiers
-        full = replace(phrase, clauses=(*phrase.clauses, *required.clauses))
+        added = [replace(one, reduced="") if phrase.clauses else one for one in required.clauses]
+        full = replace(phrase, clauses=(*phrase.clauses, *added))
         values["things"] = full.text(is_plural=True, reduce=reduce, modifiers=extra, whose=required.whose)
         values["thing"] = full.text(is_plural=False, reduce=reduce, modifiers=extra, whose=required.whose_one)
         values["Things"] = values["things"][:1].upper() + values["things"][1:]
         values["a_thing"] = english.with_article(values["thing"]).replace("an other ", "another ", 1)
+    if kind := _kind(phrase, required) if relations else "":
+        values["kind"] = kind
     of_role = known.roles.get(role, {}) if rng.random() < _ROLE else {}
     is_one = answers == 1 and not phrase.is_other and (is_alone or rng.random() < _ONE)
     is_choice = english.singular(phrase.noun).rpartition(" ")[2].casefold() in known.chosen
     pool = _pool(
         known, of_role, required,
         is_one=is_one, fits=fits, is_heavy=is_heavy, is_choice=is_choice, has_relations=bool(relations),
+        is_long=" that " in plural or " who " in plural, has_kind=bool(kind),
     )  # fmt: skip
     plain = "Which {np} {vp}?" if required.several else "What are the {things}?"
     if not (phrase.clauses or required.several):  # not: Are there any physicists?
@@ -249,17 +235,30 @@ def _pool(
     is_heavy: bool,
     is_choice: bool,
     has_relations: bool,
+    is_long: bool,
+    has_kind: bool,
 ) -> list[str]:
     """Return the frames that a query may use."""
     things, predicate = list(of_role.get("things", ())), list(of_role.get("predicate", ()))
-    chosen, chosen_predicate = (known.choice, known.choice_predicate) if is_choice else ((), ())
+    chosen = known.choice if is_choice else ()
     if is_heavy or is_one or not things + predicate or (not things and not required.several):
-        things, predicate = [*known.things, *chosen], [*known.predicate, *chosen_predicate]
+        things, predicate = [*known.things, *chosen], [*known.predicate]
         if is_one and not (is_heavy and required.several):
             things, predicate = list(known.thing), list(known.predicate_one)
             things = [frame for frame in things if not is_heavy or "{thing}" in frame]
         if not required.several and has_relations:
             things += known.relations
-    if is_heavy:
-        predicate = [frame for frame in predicate if "{vp}" in frame and not _CLOSE.search(frame)]
-    return [*(things if fits else ()), *(predicate if required.several else ())]
+    if is_heavy or is_long:  # not: which rivers that flow through Chile are long
+        others = [frame for frame in predicate if not _CLOSE.search(frame)]
+        predicate = others or [frame for frame in known.predicate if not _CLOSE.search(frame)]
+    inverted = known.inverted if has_kind else ()
+    return [*(things if fits else ()), *(predicate if required.several else ()), *inverted]
+
+
+def _kind(phrase: NounPhrase, required: Requirements) -> str:
+    """Return the noun with what is required of it: *movies from 1998 or earlier*; "" if that is no short phrase."""
+    reduced = [one.reduced for one in required.clauses]
+    after = [*required.modifiers, *reduced]
+    if len(after) != 1 or not after[0] or required.whose or any(one.is_after for one in phrase.clauses):
+        return ""
+    return f"{phrase.head(is_plural=True)} {after[0]}"

@@ -122,6 +122,11 @@ class StagesRun:
         fields = [self.settings.text] if self.settings.text else self._text_fields.get(node_type)
         return text_noun(noun or node_type, fields) if fields else "text"
 
+    def noun(self, query: Item) -> str:
+        """Return what the answers of a query are if nodes have no types, or ""."""
+        phrase = self.phrases[query[Grounding].template]
+        return phrase.noun if phrase and head_nouns(self.kb) else ""
+
     def documents(self, ids: Iterable[int]) -> dict[int, Document]:
         """Return the documents of nodes; with the name as the text if the settings say so."""
         documents = read_documents(self.kb, ids)
@@ -180,7 +185,8 @@ class StagesRun:
         """Return the queries of the dataset; without a model those whose numbers of answers fit the target best."""
         if self.calls:
             return list(complete[: self.settings.count])
-        return selection.selected(complete, self.templates, self.settings.count, self.target, self.max_answers)
+        kept = selection.with_few_mentions(complete, self.settings.count)
+        return selection.selected(kept, self.templates, self.settings.count, self.target, self.max_answers)
 
     # -- stage 2 ------------------------------------------------------------------------------------------------------
 
@@ -212,13 +218,15 @@ class StagesRun:
                 wanted, alone = query[Grounding].wanted, self.settings.relations_only is None
                 stated = relational.relations_of(self.templates[query[Grounding].template])
                 gold, properties = chooser.choose(
-                    nodes, hidden, role, wanted, limit, rng, alone=alone, relations=stated
+                    nodes, hidden, role, wanted, limit, rng, alone=alone, relations=stated, noun=self.noun(query)
                 )
                 # Types without texts and attributes are asked for by relations alone, as phenotypes in the paper.
                 has_any = node_type in self.types_with_text or bool(self.settings.text)
+                has_phrases_alone = chooser.has_phrases_alone(node_type)
                 may_stand = alone and (fits(len(nodes), wanted) or len(nodes) <= _FEW)
-                if may_stand and rng.random() < _RELATIONS and chooser.has_phrases_alone(node_type):
+                if may_stand and rng.random() < _RELATIONS and has_phrases_alone:
                     properties = []
+                may_stand |= alone and has_phrases_alone and len(nodes) <= self.max_answers
                 if not properties and has_any and not may_stand:
                     dropped = "no telling phrase or condition"
             elif node_type in self.types_with_text:
@@ -285,8 +293,7 @@ class StagesRun:
         rng, grounding, required = self.rng(3, query), query[Grounding], query[Requirement]
         phrase = self.phrases[grounding.template]
         gold_type = self.kb.schema.type_of(required.gold).name
-        noun = phrase.noun if phrase and head_nouns(self.kb) else ""
-        words = sentences.requirements(required.properties, self.text_noun(gold_type, noun), rng)
+        words = sentences.requirements(required.properties, self.text_noun(gold_type, self.noun(query)), rng)
         if phrase is None:
             condition = f" Name only those that {words.several}." if words.several else ""
             plain = varied = f"{grounding.question}{condition}"
