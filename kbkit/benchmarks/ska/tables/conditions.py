@@ -20,6 +20,9 @@ _MAX_VALUE = 50
 _FILLED = 0.75
 """Minimum fraction of the rows with a value in a column that a condition uses."""
 
+_GRADE = "rating"
+"""The last word of columns with grades such as *PG-13*."""
+
 
 def literal(text: str) -> str:
     """Return a text as SQL."""
@@ -53,6 +56,9 @@ def _related(column: WebColumn, noun: str, cell: str, mask: Mask) -> RowConditio
     sql, shown = f"{column.sql} = {literal(cell)}", wording.value(cell)
     if within := _placed(column, noun, cell):
         return RowCondition(column, sql, mask, f"is {within}", f"are {within}", within, values=(cell,))
+    if column.noun.rpartition(" ")[2] == _GRADE:
+        rated = f"rated {shown}"
+        return RowCondition(column, sql, mask, f"is {rated}", f"are {rated}", rated, values=(cell,))
     shown = english.named(shown, column.noun) if column.noun in ("country", "currency") else shown
     if be := located(column.noun):
         place = f"{column.noun} in {shown}"

@@ -11,7 +11,7 @@ import numpy as np
 
 from kbkit import english
 from kbkit.benchmarks.ska.tables import wording
-from kbkit.benchmarks.ska.tables.columns import CATEGORY, NAME, NUMBER, TEXT, YEAR, WebColumn
+from kbkit.benchmarks.ska.tables.columns import CATEGORY, NAME, TEXT, YEAR, WebColumn
 from kbkit.benchmarks.ska.tables.conditions import amounts, equal, literal
 from kbkit.benchmarks.ska.tables.data import TableData
 from kbkit.benchmarks.ska.tables.wording import RowCondition
@@ -104,7 +104,6 @@ class Drafter:
             "compare": self.compare,
             "highest": self.highest,
             "sum": self.sum,
-            "difference": self.difference,
             "same": self.same,
             "count among": self.count_among,
         }
@@ -159,7 +158,7 @@ class Drafter:
         A longer list of names with nothing in common makes an unnatural question. In a part of a source, which may
         lack rows that share something, those that do are named.
         """
-        if count == 2:
+        if count == 2 and not self.noun:
             return self._by_names(self.some(2, rng, fit))
         found = self._conditions(_GROUPED, rng, size=1 + int(rng.random() < 0.3)) if self.noun else None
         if found is None or not all(fit(row) for row in found[1]):
@@ -390,8 +389,10 @@ class Drafter:
         sql += f" ORDER BY {column.number_sql} {order} LIMIT 1"
         name = "highest" if count > 2 else "highest_two"
         adjective, *more = wording.adjectives(column) or ("", most, most)
+        which = self.which(column, group, is_high=is_high) if adjective and group.clauses else ""
+        name = "highest_of" if which else name
         text = wording.drawn(name, rng, most=most, noun=column.noun, keys=group.text, unit=unit,
-                             adjective=adjective, more=more[not is_high])  # fmt: skip
+                             adjective=adjective, more=more[not is_high], which=which)  # fmt: skip
         return TableDraft("highest", text, sql, group.where, group.uses, group.topics)
 
     def sum(self, count: int, rng: np.random.Generator) -> TableDraft | None:
@@ -410,26 +411,6 @@ class Drafter:
         sql = f"SELECT {total} FROM table_rows WHERE {group.where}"
         sql += f" HAVING count({column.number_sql}) = {len(group.rows)}"
         return TableDraft("sum", text, sql, group.where, group.uses, group.topics)
-
-    def difference(self, count: int, rng: np.random.Generator) -> TableDraft | None:
-        """Ask for the difference of the numbers of two named rows."""
-        columns = [c for c in self.measured if c.kind == NUMBER or english.is_participle(c.noun.rpartition(" ")[2])]
-        numbered = self._numbered(count, rng, columns) if count == 2 else None
-        if numbered is None or not self._extreme(numbered[0], numbered[1].rows, is_high=True):
-            return None
-        column, group = numbered
-        rows = group.rows
-        low, high = sorted(rows, key=lambda row: column.numbers[row] or 0)
-        name = "difference_year" if column.kind == YEAR else "difference_count" if column.is_count else "difference"
-        name, unit = ("difference_unit", column.unit) if column.unit and name == "difference" else (name, "")
-        more = _COMPARED[column.extremes[0]]
-        text = wording.drawn(
-            name, rng, noun=column.noun, high=self.name(high), low=self.name(low), unit=unit, more=more
-        )
-        number = column.number_sql
-        difference = column.formatted_sql(rows, f"max({number}) - min({number})")
-        sql = f"SELECT {difference} FROM table_rows WHERE {group.where} HAVING count({number}) = 2"
-        return TableDraft("difference", text, sql, group.where, group.uses, group.topics)
 
     def count_among(self, count: int, rng: np.random.Generator) -> TableDraft | None:
         """Ask how many of a group of three or more rows meet a further condition; some do, and some do not."""

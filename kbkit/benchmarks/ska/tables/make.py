@@ -40,18 +40,21 @@ _ROWS = {1: 0.2, 2: 0.2, 3: 0.18, 4: 0.13, 5: 0.13, 6: 0.07, 7: 0.05, 8: 0.04}
 """Fractions of questions by number of positive rows: 3.4 on average, as in the paper's Table 1."""
 _KINDS: dict[str, tuple[float, int, int]] = {
     "lookup": (1.0, 1, 1),
-    "lookup by conditions": (0.7, 1, 1),
-    "filter": (0.25, 1, 6),
+    "lookup by conditions": (1.0, 1, 1),
+    "filter": (0.5, 1, 6),
     "compare": (1.0, 2, 8),
     "highest": (0.5, 2, 8),
     "sum": (1.0, 2, 5),
-    "difference": (1.0, 2, 2),
     "same": (0.35, 2, 5),
     "count among": (0.6, 3, 8),
 }
 """Kinds of questions: weight, and numbers of positive rows."""
 _OF_ALL_ROWS = frozenset(("lookup by conditions", "filter", "same"))
 """Kinds of questions whose answers depend on all rows that there are."""
+_FILTER = "filter"
+_LOOKUP, _SIMPLE, _AGAIN = "lookup", 0.15, 8
+"""The kind that asks for a cell of a named row, which many people know without the table; its share; and attempts at
+another kind."""
 _KIND_TRIES = 6
 _TRIES = 40
 """Attempts at one question, per table."""
@@ -188,10 +191,18 @@ class _Maker:
         return Extended(self._table, rows, self._seed)
 
     def _by_rows(self, drafter: Drafter) -> TableDraft | None:
+        is_lookup = self._rng.random() < _SIMPLE
+        draft = drafter.makers[_LOOKUP](1, self._rng) if is_lookup else None
+        for again in range(_AGAIN + 1):
+            draft = draft or self._of_kinds(drafter, with_lookup=again == _AGAIN)
+        return draft
+
+    def _of_kinds(self, drafter: Drafter, *, with_lookup: bool) -> TableDraft | None:
         counts, weights = list(_ROWS), np.array(list(_ROWS.values()))
         count = counts[int(self._rng.choice(len(counts), p=weights / weights.sum()))]
         kinds = [name for name, (_, low, high) in _KINDS.items() if low <= count <= high]
         kinds = [name for name in kinds if not (self._table.is_part and name in _OF_ALL_ROWS)]
+        kinds = [name for name in kinds if with_lookup or name != _LOOKUP]
         weight = np.array([_KINDS[name][0] for name in kinds])
         order = self._rng.choice(len(kinds), len(kinds), replace=False, p=weight / weight.sum())
         for kind in order.tolist():
@@ -205,9 +216,11 @@ class _Maker:
         """Return another instance; None if there seems to be none."""
         for _ in range(_TRIES):
             draft = self._draft()
-            if draft is None or draft.meaning in self._asked:
+            # One question of a table is for a single amount: others would differ in the amount alone.
+            meaning = draft and (draft.kind if draft.kind == _FILTER and not draft.topics else draft.meaning)
+            if draft is None or meaning in self._asked:
                 continue
-            self._asked.add(draft.meaning)
+            self._asked.add(meaning)
             outcome = self._instance(draft, number, solver, scratch)
             if not isinstance(outcome, str):
                 return outcome

@@ -34,6 +34,11 @@ _ITEMS, _CONSIDERED = 3, 6
 """Number of list items, such as keywords, in a description, and number of the rarest items to choose from."""
 _SHARED = 0.5
 """Maximum fraction of the words of a clause that the text of another row may contain."""
+_CROSSED = "crossed"
+_SHARED_BY_MANY = frozenset((_CROSSED, "covered", "famous", "known", "largely", "mostly", "noted", "renowned"))
+"""How clauses begin that may fit several things, of which the texts say so of one."""
+_MANY = 8
+"""Words from which a clause without a name probably fits one thing alone."""
 _TRIES = 12
 
 
@@ -43,6 +48,17 @@ class _Described:
 
     said: str
     phrases: tuple[str, ...]
+
+
+def _is_special(clause: str) -> bool:
+    """Return whether a clause probably fits one thing alone.
+
+    More than one country is known for its coffee or crossed by a mountain range, but not for the Grand Canyon.
+    """
+    words = clause.split()
+    if words[0] not in _SHARED_BY_MANY:
+        return True
+    return words[0] != _CROSSED and (len(words) >= _MANY or any(word[:1].isupper() for word in words))
 
 
 class TextDrafter:
@@ -132,7 +148,7 @@ class TextDrafter:
                 is_own = contains(clause, hidden) or shares_stem(clause, document.names)
                 if is_own or self._holders((clause,)) != [row]:
                     continue
-                if one.is_superlative or self._is_rare(clause, row):
+                if one.is_superlative or (_is_special(clause) and self._is_rare(clause, row)):
                     known.append(_Described(one.said, (clause,)))
         return known
 

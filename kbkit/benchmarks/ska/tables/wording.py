@@ -132,17 +132,17 @@ def _is_long(key: str) -> bool:
 
 
 def place_word(column: WebColumn, noun: str) -> str:
-    """Return *in* for the place where rows are, *from* for the country that works come from; "" for other columns."""
+    """Return *in* for the place where rows are and the language of works, *from* for their country; "" for others."""
     if noun in SITES and column.noun.rpartition(" ")[2] in PLACES and column.noun not in _CONTAINED:
         return "in"
-    return "from" if noun in WORKS and column.noun == "country" else ""
+    return {"country": "from", "language": "in"}.get(column.noun, "") if noun in WORKS else ""
 
 
 def lookup(column: WebColumn, key: str, rng: np.random.Generator, noun: str = "") -> str:
     """Return a question for a cell of a row; "" if the column cannot be worded. ``noun`` is what the row is."""
     short = "" if _is_long(key) else "_short"
     last = column.noun.rpartition(" ")[2]
-    where = place_word(column, noun) or ("in" if noun in WORKS and column.noun == "language" else "")
+    where = place_word(column, noun)
     values = {"key": key, "noun": column.noun, "by": column.by, "did": _did(column.by), "thing": thing(column, key)}
     if column.by:
         name = "by"
