@@ -52,19 +52,27 @@ def distinct(asked: Sequence[tuple[Collection[Hashable], Collection[Hashable]]])
     A query is given as (named entities, answers). Two queries that name the same film are near duplicates if they share
     half of their answers. Two that name no common entity, such as two for the compatriots of a person, must share more.
     """
-    kept: list[tuple[frozenset[Hashable], frozenset[Hashable]]] = []
-    by_answer: defaultdict[Hashable, list[int]] = defaultdict(list)
-    positions = []
-    for position, (names, answers) in enumerate(asked):
+    known = DistinctQueries()
+    return [position for position, (names, answers) in enumerate(asked) if known.add(names, answers)]
+
+
+class DistinctQueries:
+    """Queries of which none is a near duplicate of another, as :func:`distinct` says."""
+
+    def __init__(self) -> None:
+        self._kept: list[tuple[frozenset[Hashable], frozenset[Hashable]]] = []
+        self._by_answer: defaultdict[Hashable, list[int]] = defaultdict(list)
+
+    def add(self, names: Collection[Hashable], answers: Collection[Hashable]) -> bool:
+        """Add a query, given by its named entities and its answers; return False for a near duplicate."""
         own = frozenset(names), frozenset(answers)
-        others = {at for answer in own[1] for at in by_answer[answer]}
-        if any(_are_near(own, kept[at]) for at in others):
-            continue
+        others = {at for answer in own[1] for at in self._by_answer[answer]}
+        if any(_are_near(own, self._kept[at]) for at in others):
+            return False
         for answer in own[1]:
-            by_answer[answer].append(len(kept))
-        kept.append(own)
-        positions.append(position)
-    return positions
+            self._by_answer[answer].append(len(self._kept))
+        self._kept.append(own)
+        return True
 
 
 def _are_near(

@@ -33,6 +33,8 @@ MARKERS = {"hashtag", "keyword", "label", "subject heading", "tag", "term"}
 """Types of words that describe a node; as words, not as things, they are quoted."""
 _NOUNS = frozenset(("bay", "canal", "park", "sound"))
 """Nouns that are rarely adjectives."""
+FAMILIES = {"family", "genus", "order"}
+"""Nouns that follow the name of a group of which something is: of the Turkic family."""
 KINDS = {"kind", "sort", "type"}
 
 
@@ -194,6 +196,8 @@ def of_attribute(domain: str, attribute: str, *, year: bool, several: bool) -> s
         return f"{things} {words} in {NAME}"
     if words.casefold() in KINDS and not several:
         return f'{things} of the {words} "{NAME}"'
+    if words.casefold() in FAMILIES and not several:
+        return f"{things} of the {NAME} {words}"
     if (be := located(words)) and not several:
         return f"{things} whose {words} {be} in {NAME}"
     many = english.is_plural(words)

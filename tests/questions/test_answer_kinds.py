@@ -9,7 +9,9 @@ import pytest
 from kbkit.kb import KnowledgeBase
 from tests.questions.golds import check_gold
 
-NAME, SCRIPT = "library", """
+NAME, SCRIPT = (
+    "library",
+    """
 CREATE TABLE reader (id INTEGER PRIMARY KEY, name TEXT, sex TEXT, date_of_birth DATE, joined_on DATE);
 INSERT INTO reader VALUES (1, 'Ann Bell', 'F', '1980-05-01', '2020-01-07'),
   (2, 'Bob Cole', 'M', '1975-02-11', '2021-03-09'), (3, 'Cleo Dun', 'F', '1990-11-30', '2021-04-02'),
@@ -23,7 +25,8 @@ CREATE TABLE loan (id INTEGER PRIMARY KEY, book_id INTEGER REFERENCES book(id),
   reader_id INTEGER REFERENCES reader(id), state TEXT, borrowed_on DATE, returned_on DATE);
 INSERT INTO loan VALUES (1, 1, 1, 'torn', '2023-01-02', '2023-02-01'), (2, 2, 1, 'good', '2023-03-04', NULL),
   (3, 3, 2, 'torn', '2023-03-05', '2023-03-30'), (4, 1, 3, 'good', '2023-05-01', NULL);
-"""
+""",
+)
 
 READ = {
     "Which books have not been returned yet?": "SELECT 'Blue Hour' UNION SELECT 'Grey Tide'",

@@ -15,7 +15,9 @@ import kbkit
 from kbkit.kb import KnowledgeBase
 from tests.questions.golds import check_gold
 
-NAME, SCRIPT = "store", """
+NAME, SCRIPT = (
+    "store",
+    """
 CREATE TABLE country (code TEXT PRIMARY KEY, name TEXT, continent TEXT, area INTEGER);
 INSERT INTO country VALUES ('FR', 'France', 'Europe', 550), ('BR', 'Brazil', 'South America', 8500),
   ('JP', 'Japan', 'Asia', 380), ('DE', 'Germany', 'Europe', 360);
@@ -31,7 +33,8 @@ CREATE TABLE purchase (id INTEGER PRIMARY KEY, name TEXT UNIQUE, customer INTEGE
   FOREIGN KEY (customer) REFERENCES customer(id), FOREIGN KEY (product) REFERENCES product(id));
 INSERT INTO purchase VALUES (1, 'A-1', 1, 1, 3), (2, 'A-2', 1, 3, 1), (3, 'A-3', 2, 2, 2), (4, 'B-1', 3, 1, 8),
   (5, 'B-2', 3, 2, 1), (6, 'B-3', 5, 3, 4);
-"""
+""",
+)
 
 READ = {
     "female customers": "SELECT name FROM customer WHERE gender = 'female'",

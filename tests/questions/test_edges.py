@@ -14,7 +14,9 @@ from kbkit.kb import KnowledgeBase
 from kbkit.questions.reading_words import ReadingWords
 from tests.questions.golds import check_gold
 
-NAME, SCRIPT = "school", """
+NAME, SCRIPT = (
+    "school",
+    """
 CREATE TABLE student (student_id INTEGER PRIMARY KEY, name TEXT, city TEXT, age INTEGER);
 INSERT INTO student VALUES (1, 'Nell Frost', 'Leeds', 19), (2, 'Omar Vale', 'Hull', 24), (3, 'Pia Wood', 'Hull', 21),
   (4, 'Quin Yates', 'York', 20), (5, 'Rosa Zane', 'York', 23);
@@ -26,7 +28,8 @@ CREATE TABLE enrolled (student_id INTEGER, course_id INTEGER, grade INTEGER, hou
 INSERT INTO enrolled VALUES (1, 1, 4, 30, 10, 'passed', 2), (1, 2, 2, 12.5, 90, 'failed', 5),
   (2, 1, 3, 45, 20, 'passed', 3), (3, 1, 5, 20, 0, 'passed', 1), (3, 3, 3, 8, 50, 'withdrawn', 4),
   (4, 2, 5, 60, 70, 'passed', 1), (5, 3, 1, 2, NULL, 'failed', 6), (2, 3, 4, 10, 5, 'passed', 1);
-"""
+""",
+)
 ENROLLED = "SELECT DISTINCT s.name FROM student s JOIN enrolled e USING (student_id) WHERE "
 READ = {
     "students with a grade over 3 in Databases": ENROLLED + "grade > 3 AND course_id = 1",

@@ -12,7 +12,9 @@ from kbkit.questions.plain_text import with_columns, with_months, without_asides
 from kbkit.questions.reader import QuestionReader
 from tests.questions.golds import check_gold
 
-NAME, SCRIPT = "shelf", """
+NAME, SCRIPT = (
+    "shelf",
+    """
 CREATE TABLE author (author_id INTEGER PRIMARY KEY, name TEXT, born DATE);
 INSERT INTO author VALUES (1, 'Ada Moss', '1950-02-01'), (2, 'Ben Roe', '1962-05-05'), (3, 'Cid Vane', '1971-01-20');
 CREATE TABLE book (book_id INTEGER PRIMARY KEY, title TEXT, author_id INTEGER, pages INTEGER, rating REAL,
@@ -28,7 +30,8 @@ INSERT INTO loan VALUES (1, 10, '2021-01-05', '2021-01-15'), (2, 10, '2021-04-01
 CREATE TABLE laser (laser_id INTEGER PRIMARY KEY, name TEXT, wavelength_nm INTEGER, warmup_min INTEGER,
   error_rate REAL);
 INSERT INTO laser VALUES (1, 'Ruby', 694, 12, 0.3), (2, 'Argon', 488, 30, 0.1), (3, 'Helium Neon', 633, 20, 0.2);
-"""
+""",
+)
 ADA, RAVENS = "SELECT 'Ada Moss'", "SELECT 'Ravens'"
 READ = {
     # which of what is named

@@ -12,7 +12,9 @@ import pytest
 from kbkit.kb import KnowledgeBase
 from tests.questions.golds import check_gold
 
-NAME, SCRIPT = "library", """
+NAME, SCRIPT = (
+    "library",
+    """
 CREATE TABLE branch (branch_id INTEGER PRIMARY KEY, name TEXT, city TEXT, has_cafe BOOLEAN, opened INTEGER);
 INSERT INTO branch VALUES (1, 'Central', 'Leeds', 1, 1901), (2, 'Harbour', 'Hull', 0, 1965),
   (3, 'Meadow', 'York', 1, 1990), (4, 'Old Mill', 'Leeds', 0, 2004);
@@ -44,7 +46,8 @@ INSERT INTO event VALUES (11, 'Poetry night', 1, '2021-06-01'), (12, 'Book swap'
 CREATE TABLE event_member (event_id INTEGER, member_id INTEGER, PRIMARY KEY (event_id, member_id),
   FOREIGN KEY (event_id) REFERENCES event(event_id), FOREIGN KEY (member_id) REFERENCES member(member_id));
 INSERT INTO event_member VALUES (11, 1), (11, 2), (12, 3), (13, 1), (12, 1);
-"""
+""",
+)
 
 READ = {
     # a column that says yes or no

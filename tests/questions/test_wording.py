@@ -10,7 +10,9 @@ from kbkit.english.thesaurus import related_words
 from kbkit.kb import KnowledgeBase
 from tests.questions.golds import check_gold
 
-NAME, SCRIPT = "depot", """
+NAME, SCRIPT = (
+    "depot",
+    """
 CREATE TABLE cust (cust_id INTEGER PRIMARY KEY, cust_nm TEXT, phone TEXT, city TEXT, insurer TEXT, newsletter TEXT,
   active INTEGER);
 INSERT INTO cust VALUES (1, 'Ann Bell', '284.749.0453', 'Leeds', 'Aviva', 'Y', 1),
@@ -24,7 +26,8 @@ CREATE TABLE ord (ord_no INTEGER PRIMARY KEY, cust_id INTEGER, prod_cd TEXT, ord
   FOREIGN KEY (cust_id) REFERENCES cust(cust_id), FOREIGN KEY (prod_cd) REFERENCES prod(prod_cd));
 INSERT INTO ord VALUES (70, 1, 'P1', '2023-12-30', '2024-01-02', 7), (71, 1, 'P2', '2024-02-01', NULL, 5),
   (72, 3, 'P3', '2024-03-01', '2024-03-03', 10), (73, 5, 'P1', '2024-04-01', NULL, 3.5);
-"""
+""",
+)
 
 READ = {
     # abbreviations and synonyms of the names of tables and columns

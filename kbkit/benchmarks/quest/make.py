@@ -18,6 +18,7 @@ from kbkit.benchmarks import document_files
 from kbkit.benchmarks.dataset import SPLITS, json_lines
 from kbkit.benchmarks.document_files import DOCUMENTS
 from kbkit.benchmarks.documents import Document, TextPassage, read_documents
+from kbkit.benchmarks.duplicates import DistinctQueries
 from kbkit.benchmarks.evidence import leaks
 from kbkit.benchmarks.pipeline import Item, Output, Pipeline, Progress, Stage, listed
 from kbkit.benchmarks.quest import augment, fact_sentences, label, paraphrase, records
@@ -184,6 +185,7 @@ class _Run:
         wanted = {(row.domain, row.template): row.asked for row in drawn.shapes}
         complete: dict[Group, list[Item]] = {group: [] for group in wanted}
         seen: list[Item] = []
+        asked = DistinctQueries()
         stages: tuple[tuple[Stage[Any], Callable[[Sequence[Item]], list[Any]]], ...] = (
             (PARAPHRASES, lambda batch: self.paraphrased(batch, parsers)),
             (VALIDATED, self.validated),
@@ -193,8 +195,9 @@ class _Run:
             batch: list[Item] = []
             for group, items in reserve.items():
                 missing = wanted[group] - len(complete[group])
-                batch += items[:missing]
-                reserve[group] = items[missing:]
+                taken, others = _distinct_first(items, missing, asked)
+                batch += taken
+                reserve[group] = others
             if not batch:
                 if not _shared_out(wanted, complete, reserve):
                     return {group: items for group, items in complete.items() if items}, seen
@@ -297,6 +300,18 @@ class _Run:
                 QueryLabels(item.id, labelled, removed, dropped="too few of its answers are relevant" * dropped)
             )
         return rows
+
+
+def _distinct_first(items: Sequence[Item], count: int, asked: DistinctQueries) -> tuple[list[Item], list[Item]]:
+    """Return up to ``count`` queries and the others: near duplicates of those ``asked`` only if there are too few."""
+    taken: list[Item] = []
+    others: list[Item] = []
+    for item in items:
+        query = item[DraftQuery]
+        is_new = len(taken) < count and asked.add(query.phrases, [one.name for one in query.answers])
+        (taken if is_new else others).append(item)
+    missing = count - len(taken)
+    return [*taken, *others[:missing]], others[missing:]
 
 
 def _shared_out(
