@@ -27,7 +27,7 @@ from kbkit.english.relations import Link
 from kbkit.english.roles import is_untyped, role_clause, tail_noun
 from kbkit.english.types import THING, type_noun
 from kbkit.english.verbs import GRADES
-from kbkit.english.words import listed, with_article
+from kbkit.english.words import lemmas_of, listed, with_article
 from kbkit.schema import Schema
 
 
@@ -98,7 +98,9 @@ def _in_other_words(clause: Clause, link: Link, things: Sequence[str], several: 
     for thing in things:
         other = link.clause(thing, is_named=False)
         others += [replace(other, others=()), *other.others] if other else []
-    for text in several:
+    # Films that star a writer of X, not: films that star writers of X.
+    verb = link.verb.plural.rpartition(" ")[2] if link.verb else ""
+    for text in () if "NOUN" in lemmas_of(verb) else several:
         of_several = link.clause(text, is_named=False)
         others += [
             replace(one, singular=clause.singular, reduced="", others=())

@@ -17,7 +17,7 @@ from kbkit.english.frames import frame_file
 from kbkit.english.words import inflections, lemmas_of, may_be_person, singular
 
 _SLOT = re.compile(
-    r"\{([A-C])(?:(:(?:mod|thing|with|date|clause|noun|group|adjective|year|plain))|\.(rest|short|joint|again|in|mod|bare|other|with|date|be|clause|which|not|notbare|notwith|notbe|notclause))?\}"
+    r"\{([A-C])(?:(:(?:mod|thing|with|date|clause|noun|group|adjective|year|plain))|\.(rest|short|joint|again|in|mod|bare|other|with|date|be|clause|which|not|notbare|notwith|notbe|notclause|notverb))?\}"
 )
 _CLAUSE = re.compile(r"(?:that|who|whose|(?:[a-z]+ or )?[a-z]+ (?:which|whom)) ")
 _NOT_AFTER_BE = re.compile(
@@ -28,7 +28,7 @@ _NOT_AFTER_BE = re.compile(
 """Modifiers that would need another verb than are, or another tense."""
 PEOPLE = "people"
 """The head of phrases with a rest that may follow a noun for people: *chemists who are citizens of France*."""
-_IN = "in "
+_IN, _THAT = "in ", "that "
 _FROM = "from "
 _DATE = re.compile(r"from \d+")
 _MIDDLE = re.compile(r"[a-z ]+ (?:which|whom) |with .* as an? ")
@@ -170,10 +170,8 @@ def _part(slot: FormSlot, phrases: Mapping[str, str], first: str, last: str) -> 
     if not slot.kind:
         return phrase
     (head, before), (own, rest) = divided(phrases[first]), divided(phrase)
-    if slot.kind == ":plain":
-        return phrase if not rest else ""
-    if slot.kind == ":noun":
-        return phrase if not rest and are_people(phrase) else ""
+    if slot.kind in (":plain", ":noun"):
+        return phrase if not rest and (slot.kind == ":plain" or are_people(phrase)) else ""
     if not before and are_people(head):
         head = PEOPLE
     if own != head or not fits(slot, rest, before):
@@ -196,7 +194,19 @@ def _part(slot: FormSlot, phrases: Mapping[str, str], first: str, last: str) -> 
             "in "
         )  # in the War genre and the Comedy genre: in both?
         return "" if is_unclear else _shortened(before, rest)
-    return denied(rest) if slot.kind.startswith("not") else rest
+    if slot.kind.startswith("not"):
+        return _negated(slot, rest, (before, divided(phrases[last])[1]))
+    return rest
+
+
+def _negated(slot: FormSlot, rest: str, others: Sequence[str]) -> str:
+    """Return the negated rest of a phrase for a slot; without *that* only if it shares no words with ``others``.
+
+    *That use the euro but are not members of X*, but not: *that star Ann Lee but do not star Jo Lee*.
+    """
+    if slot.kind != "notverb":
+        return denied(rest)
+    return "" if any(_shortened(other, rest) for other in others) else denied(rest).removeprefix(_THAT)
 
 
 _NAME = re.compile(r"(?:the )?[\"A-ZÀ-ÖØ-Þ\d]")
@@ -276,6 +286,7 @@ def fits(slot: FormSlot, rest: str, before: str = "") -> bool:
         "in": bool(_GROUP.fullmatch(rest)),
         "group": bool(_GROUP.fullmatch(rest)),
         "noun": not rest,
+        "verb": rest.startswith(_THAT),
         "which": kind_of(rest) == "clause" and not rest.startswith("whose "),
     }
     if wanted in kinds:

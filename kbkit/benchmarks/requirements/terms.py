@@ -68,9 +68,11 @@ def items(sentence: str) -> Iterator[tuple[int, int, str]]:
         words = [(m.start(), m.end()) for m in _WORD.finditer(sentence, position, stop)]
         position = stop
         if words and len(words) <= _MAX_ITEM and sentence[slice(*words[0])].casefold() not in _PRONOUNS:
-            text = sentence[words[0][0] : words[-1][1]]
+            end = words[-1][1]
+            end += sentence[words[-1][0] : end + 1].count(".") > 1 and sentence[end : end + 1] == "."  # washington d.c.
+            text = sentence[words[0][0] : end]
             if sum(map(str.isalpha, text)) >= _MIN_LETTERS:
-                yield words[0][0], words[-1][1], quoted(text)
+                yield words[0][0], end, quoted(text)
 
 
 def topics(title: str) -> Iterator[tuple[int, int, str]]:

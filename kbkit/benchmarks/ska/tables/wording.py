@@ -222,6 +222,8 @@ def noun_phrase(noun: str, clauses: Sequence[RowCondition]) -> str:
     amounts = [text for text in after if text.startswith("with ")]
     others = [text for text in after if not text.startswith("with ")]
     others.sort(key=lambda text: not text.startswith(("from ", "in ")))  # the movie from 2011 directed by X
+    if len(others) > 1 and not others[-2].startswith(("from ", "in ")):  # directed by X and rated PG
+        others[-2:] = [" and ".join(others[-2:])]
     joined = ["with " + english.listed([text.removeprefix("with ") for text in amounts])] if amounts else []
     ends = ["whose " + " and whose ".join(whose)] if whose else []
     if ends and joined:  # X with a score of 8 whose country is Y: the score would seem to have a country
