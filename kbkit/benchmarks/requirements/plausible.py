@@ -38,8 +38,6 @@ def implausible(kb: KnowledgeBase, expression: str) -> str:
         return f"{root.type} says nothing of its nodes"
     if name := _ambiguous(kb.schema, root):
         return f"relation {name} is worded as another one"
-    if name := _part_in_one_step(kb, root):
-        return f"relation {name} leads to parts, which have parts of their own"
     if name := _sparse(kb, root):
         return f"too few nodes have a value of relation {name}"
     return _implausible_chain(kb, plan)
@@ -100,16 +98,14 @@ def _sparse(kb: KnowledgeBase, root: Operator) -> str:
     return ""
 
 
-def _part_in_one_step(kb: KnowledgeBase, root: Operator) -> str:
-    """Return a relation to parts that an expression follows by one step, or "".
-
-    A bay of a sea of an ocean is part of the ocean too.
-    """
+def asks_for_own_parts(kb: KnowledgeBase, expression: str) -> bool:
+    """Return whether an expression follows a relation to parts by one step: parts of parts are parts too."""
+    root = kb.session.resolved(parse(expression), expression).root
     for hop in (operator for operator in operators(root) if isinstance(operator, Hop) and operator.type):
         for move in hop.moves:
             if not move.closure and below(kb, kb.schema.relation(move.relation), hop.type or "") is not None:
-                return move.relation
-    return ""
+                return True
+    return False
 
 
 def _is_aside(root: Operator) -> bool:

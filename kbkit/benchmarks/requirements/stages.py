@@ -23,6 +23,7 @@ from kbkit.benchmarks.requirements import products as goods
 from kbkit.benchmarks.requirements.answer_counts import Target
 from kbkit.benchmarks.requirements.choose import Chooser, fits
 from kbkit.benchmarks.requirements.fuse import FUSED, FusedQuery, count_words
+from kbkit.benchmarks.requirements.plausible import asks_for_own_parts
 from kbkit.benchmarks.requirements.relational import RELATIONAL, Grounding, NamedEntity
 from kbkit.benchmarks.requirements.settings import NAME_TEXT, RequirementSettings
 from kbkit.benchmarks.requirements.textual import READER, TEXTUAL, Requirement, TextProperty
@@ -82,6 +83,12 @@ class StagesRun:
     def words(self) -> LeftOutWords:
         """The words that no query contains."""
         return left_out_words(self.settings.leave_out)
+
+    @cached_property
+    def _of_parts(self) -> frozenset[str]:
+        """The suggested templates that leave out the parts of parts."""
+        suggested = [one for one in self.templates.values() if one.id.startswith(relational.SUGGEST)]
+        return frozenset(one.id for one in suggested if asks_for_own_parts(self.kb, one.expression))
 
     @cached_property
     def merged(self) -> frozenset[int]:
@@ -175,7 +182,7 @@ class StagesRun:
                 kb, list(self.templates.values()), wanted, settings.seed, bounds, settings.weight, fewest
             ),
         )
-        queries = [Item(row) for row in drawn]
+        queries = [Item(row) for row in drawn if row.template not in self._of_parts]
         pipeline.advance(TEXTUAL, queries, self.textual, batch)
         pipeline.advance(FUSED, queries, self.fused, batch)
         pipeline.advance(VERIFIED, queries, self.verified, batch)

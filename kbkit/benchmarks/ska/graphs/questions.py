@@ -30,6 +30,7 @@ from kbkit.benchmarks.requirements import relational, selection
 from kbkit.benchmarks.requirements.answer_counts import Target
 from kbkit.benchmarks.requirements.choose import CONDITION, PHRASE, Chooser
 from kbkit.benchmarks.requirements.fuse import FusedQuery
+from kbkit.benchmarks.requirements.plausible import asks_for_own_parts
 from kbkit.benchmarks.requirements.relational import Grounding
 from kbkit.benchmarks.requirements.settings import RequirementSettings, complete_settings
 from kbkit.benchmarks.requirements.stages import StagesRun
@@ -87,7 +88,8 @@ class GraphQuestion:
 
 def templates(kb: KnowledgeBase, seed: int) -> list[Template]:
     """Return the templates of questions; raise :class:`KbError` if none fits."""
-    return fit_templates(kb, relational.templates(kb, (), seed))
+    known = fit_templates(kb, relational.templates(kb, (), seed))
+    return [one for one in known if not asks_for_own_parts(kb, one.expression)] or known
 
 
 def draw(kb: KnowledgeBase, count: int, seed: int, templates: Sequence[Template], *, text: bool) -> list[GraphQuestion]:
