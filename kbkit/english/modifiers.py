@@ -206,7 +206,8 @@ def _negated(slot: FormSlot, rest: str, others: Sequence[str]) -> str:
     """
     if slot.kind != "notverb":
         return denied(rest)
-    return "" if any(_shortened(other, rest) for other in others) else denied(rest).removeprefix(_THAT)
+    is_other_clause = others[-1].startswith(_THAT) and not any(_shortened(other, rest) for other in others)
+    return denied(rest).removeprefix(_THAT) if is_other_clause else ""
 
 
 _NAME = re.compile(r"(?:the )?[\"A-ZÀ-ÖØ-Þ\d]")
