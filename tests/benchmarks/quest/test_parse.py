@@ -136,7 +136,7 @@ def test_every_form_is_written_and_parsed(shape: Shape) -> None:
         (
             "_ that are not _",
             ("films in which Bo Li acted", "films that last long"),
-            "films in which Bo Li acted but that do not last long",
+            "films in which Bo Li acted, except those that last long",
         ),
         (
             "_ that are not _",
