@@ -102,11 +102,11 @@ def features(
     ids, count = top.ids, len(top.ids)
     idf = np.log(1 + (stores.text.documents - frequencies + 0.5) / (frequencies + 0.5))
     weights = idf * examples.weights(stems, is_own=own is not None)
-    row = stores.nodes.rows_of(ids.astype(np.int32), ("name", "type"))
-    names, kinds = row["name"].to_list(), row["type"].to_list()
-    legs = {name: _of(ranking, ids) for name, ranking in {**result.components, **result.scored}.items()}
+    names, kinds = (column.to_list() for column in stores.nodes.columns_of(ids.astype(np.int32), ("name", "type")))
+    legs = {name: ranking.score_of(ids, 0.0) for name, ranking in {**result.components, **result.scored}.items()}
     order = np.argsort(ids)
-    legs["name"] = _of(Ranking(*stores.text.search(query, count, ids[order], {NAME: 1.0}, superlatives=True)), ids)
+    by_name = Ranking(*stores.text.search(query, count, ids[order], {NAME: 1.0}, superlatives=True))
+    legs["name"] = by_name.score_of(ids, 0.0)
     nothing = np.zeros(count)
     columns: dict[str, Floats] = {
         "fused": top.scores,
@@ -167,7 +167,7 @@ def _neighbours(stores: Stores, top: Ranking, named: NamedNodes, weights: Floats
         return dict.fromkeys(("degree", *names), np.zeros(count))
     owners, others = related(stores, top.ids)
     linked, hits, words = np.zeros(count), np.zeros(count), np.zeros((count, len(weights)), bool)
-    np.maximum.at(hits, owners, _of(top, others))
+    np.maximum.at(hits, owners, top.score_of(others, 0.0))
     at = named.position(others)
     owners, at = owners[at >= 0], at[at >= 0]
     np.logical_or.at(words, owners, named.words[at])
@@ -181,10 +181,6 @@ def _neighbours(stores: Stores, top: Ranking, named: NamedNodes, weights: Floats
         hits,
     )
     return {"degree": np.log1p(stores.shared(degrees_of_all)[top.ids]), **dict(zip(names, values, strict=True))}
-
-
-def _of(ranking: Ranking, ids: NDArray[np.int64]) -> Floats:
-    return np.nan_to_num(ranking.score_of(ids))
 
 
 def _spread(values: Floats, hits: int) -> Floats:

@@ -72,7 +72,7 @@ class VectorRows:
 
     def products(self, vectors: Matrix) -> Matrix:
         """Return the inner product of each vector with each row: (vectors, rows)."""
-        if len(vectors) == 1:  # a product of a matrix and a vector takes half the time of one of two matrices
+        if len(vectors) == 1:  # row by row in this thread: threads of BLAS keep a core busy long after a product
             parts = [np.vecdot(array, vectors[0])[None] for array in self._arrays if len(array)]
         else:
             parts = [vectors @ array.T for array in self._arrays if len(array)]
