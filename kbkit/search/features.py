@@ -15,8 +15,9 @@ from kbkit.graph.nodes import degrees_of_all
 from kbkit.search.answer_types import TypeExamples, of_hits
 from kbkit.search.graph_hits import NamedNodes, graph_hits, related
 from kbkit.search.hits import Documents
-from kbkit.search.passages import Occurrences, Stemmer, bm25
+from kbkit.search.passages import Occurrences, bm25
 from kbkit.search.ranking import EMPTY, QueryResult, Ranking
+from kbkit.search.sentences import StoreStems, word_weights
 from kbkit.search.type_words import named_types
 from kbkit.stores import Stores
 from kbkit.stores.arrays import Within
@@ -72,13 +73,6 @@ class RankedCandidates(NamedTuple):
     of_graph: Ranking
 
 
-class StoreStems(Stemmer):
-    """The stems of a KB's index."""
-
-    def __init__(self, stores: Stores) -> None:
-        super().__init__(lambda word: [token.stem for token in stores.text.tokens(word)])
-
-
 def features(
     session: Session,
     query: TextQuery,
@@ -93,15 +87,14 @@ def features(
     """
     stores = session.stores
     stems = list(query.words or stores.text.words(query.text)) or [""]
-    frequencies = np.array([stores.text.frequency(stem) for stem in stems])
     types = examples.types.probabilities(stems, [t.name for t in session.schema.primary_types], own)
     named = NamedNodes.of(stores, query, stems)
     hits = result.ranking.cut(DEPTH)
-    more = graph_hits(stores, named, types, within, hits.ids) if frequencies.any() else EMPTY
+    is_known = any(stores.text.frequency(stem) for stem in stems)
+    more = graph_hits(stores, named, types, within, hits.ids) if is_known else EMPTY
     top = Ranking(np.concatenate([hits.ids, more.ids]), np.concatenate([hits.scores, np.zeros(len(more.ids))]))
     ids, count = top.ids, len(top.ids)
-    idf = np.log(1 + (stores.text.documents - frequencies + 0.5) / (frequencies + 0.5))
-    weights = idf * examples.weights(stems, is_own=own is not None)
+    weights = word_weights(stores, stems) * examples.weights(stems, is_own=own is not None)
     names, kinds = (column.to_list() for column in stores.nodes.columns_of(ids.astype(np.int32), ("name", "type")))
     legs = {name: ranking.score_of(ids, 0.0) for name, ranking in {**result.components, **result.scored}.items()}
     order = np.argsort(ids)

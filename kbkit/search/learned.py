@@ -29,7 +29,7 @@ from kbkit.stores import Stores
 from kbkit.stores.arrays import Within, is_in
 from kbkit.stores.text_query import TextQuery
 
-FILE, VERSION = "ranking.json", 2
+FILE, VERSION = "ranking.json", 3
 _MAX_WORDS = 100_000
 
 
