@@ -15,8 +15,9 @@ from kbkit.graph.nodes import degrees_of_all
 from kbkit.search.answer_types import TypeExamples, of_hits
 from kbkit.search.graph_hits import NamedNodes, graph_hits, related
 from kbkit.search.hits import Documents
-from kbkit.search.passages import Occurrences, Stemmer, bm25
+from kbkit.search.passages import Occurrences, bm25
 from kbkit.search.ranking import EMPTY, QueryResult, Ranking
+from kbkit.search.sentences import StoreStems, word_weights
 from kbkit.search.type_words import named_types
 from kbkit.stores import Stores
 from kbkit.stores.arrays import Within
@@ -72,13 +73,6 @@ class RankedCandidates(NamedTuple):
     of_graph: Ranking
 
 
-class StoreStems(Stemmer):
-    """The stems of a KB's index."""
-
-    def __init__(self, stores: Stores) -> None:
-        super().__init__(lambda word: [token.stem for token in stores.text.tokens(word)])
-
-
 def features(
     session: Session,
     query: TextQuery,
@@ -93,20 +87,19 @@ def features(
     """
     stores = session.stores
     stems = list(query.words or stores.text.words(query.text)) or [""]
-    frequencies = np.array([stores.text.frequency(stem) for stem in stems])
     types = examples.types.probabilities(stems, [t.name for t in session.schema.primary_types], own)
     named = NamedNodes.of(stores, query, stems)
     hits = result.ranking.cut(DEPTH)
-    more = graph_hits(stores, named, types, within, hits.ids) if frequencies.any() else EMPTY
+    is_known = any(stores.text.frequency(stem) for stem in stems)
+    more = graph_hits(stores, named, types, within, hits.ids) if is_known else EMPTY
     top = Ranking(np.concatenate([hits.ids, more.ids]), np.concatenate([hits.scores, np.zeros(len(more.ids))]))
     ids, count = top.ids, len(top.ids)
-    idf = np.log(1 + (stores.text.documents - frequencies + 0.5) / (frequencies + 0.5))
-    weights = idf * examples.weights(stems, is_own=own is not None)
-    row = stores.nodes.rows_of(ids.astype(np.int32), ("name", "type"))
-    names, kinds = row["name"].to_list(), row["type"].to_list()
-    legs = {name: _of(ranking, ids) for name, ranking in {**result.components, **result.scored}.items()}
+    weights = word_weights(stores, stems) * examples.weights(stems, is_own=own is not None)
+    names, kinds = (column.to_list() for column in stores.nodes.columns_of(ids.astype(np.int32), ("name", "type")))
+    legs = {name: ranking.score_of(ids, 0.0) for name, ranking in {**result.components, **result.scored}.items()}
     order = np.argsort(ids)
-    legs["name"] = _of(Ranking(*stores.text.search(query, count, ids[order], {NAME: 1.0}, superlatives=True)), ids)
+    by_name = Ranking(*stores.text.search(query, count, ids[order], {NAME: 1.0}, superlatives=True))
+    legs["name"] = by_name.score_of(ids, 0.0)
     nothing = np.zeros(count)
     columns: dict[str, Floats] = {
         "fused": top.scores,
@@ -167,7 +160,7 @@ def _neighbours(stores: Stores, top: Ranking, named: NamedNodes, weights: Floats
         return dict.fromkeys(("degree", *names), np.zeros(count))
     owners, others = related(stores, top.ids)
     linked, hits, words = np.zeros(count), np.zeros(count), np.zeros((count, len(weights)), bool)
-    np.maximum.at(hits, owners, _of(top, others))
+    np.maximum.at(hits, owners, top.score_of(others, 0.0))
     at = named.position(others)
     owners, at = owners[at >= 0], at[at >= 0]
     np.logical_or.at(words, owners, named.words[at])
@@ -181,10 +174,6 @@ def _neighbours(stores: Stores, top: Ranking, named: NamedNodes, weights: Floats
         hits,
     )
     return {"degree": np.log1p(stores.shared(degrees_of_all)[top.ids]), **dict(zip(names, values, strict=True))}
-
-
-def _of(ranking: Ranking, ids: NDArray[np.int64]) -> Floats:
-    return np.nan_to_num(ranking.score_of(ids))
 
 
 def _spread(values: Floats, hits: int) -> Floats:

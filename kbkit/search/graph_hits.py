@@ -17,7 +17,7 @@ from kbkit.graph.nodes import degrees_of_all, popular
 from kbkit.schema import Schema
 from kbkit.search.ranking import EMPTY, Ranking
 from kbkit.stores import Stores
-from kbkit.stores.arrays import Within, both, is_within
+from kbkit.stores.arrays import Within, both, is_in, is_within
 from kbkit.stores.text import NAME
 from kbkit.stores.text_query import TextQuery
 
@@ -79,13 +79,14 @@ def graph_hits(stores: Stores, named: NamedNodes, types: Mapping[str, float], wi
     order = np.lexsort((ids, -scores))
     _, first = np.unique(ids[order], return_index=True)
     ids, scores = ids[order][first], scores[order][first]
-    return Ranking.of(ids[~np.isin(ids, hits)], scores[~np.isin(ids, hits)])
+    is_new = ~is_in(ids, np.sort(hits))
+    return Ranking.of(ids[is_new], scores[is_new])
 
 
 def _near(stores: Stores, named: Ranking, types: Mapping[str, float], within: Within) -> Ranking:
     """Return the neighbours of named nodes, best those of several, and of a probable type."""
     owners, others = related(stores, named.ids)
-    keep = is_within(others, within) & ~np.isin(others, named.ids)
+    keep = is_within(others, within) & ~is_in(others, np.sort(named.ids))
     pairs = np.unique(np.stack([others[keep], owners[keep]]), axis=1)
     ids, inverse = np.unique(pairs[0], return_inverse=True)
     if not len(ids):

@@ -45,14 +45,21 @@ class Documents:
     def __init__(self, stores: Stores) -> None:
         self._stores, self._calls = stores, 0
         self._held: dict[int, str] | None = None
+        self._last: dict[int, str] = {}
 
     def of(self, ids: Ids) -> list[str]:
         """Return the document of each node."""
+        nodes: list[int] = ids.tolist()
         self._calls += 1
         if self._calls == _FEW_CALLS and self._is_small():
             self._held = self._read()
-        documents = self._held if self._held is not None else self._read(_OF, ids.tolist()) if len(ids) else {}
-        return [documents.get(node, "") for node in ids.tolist()]
+        documents = self._held
+        if documents is None:
+            documents = self._last  # snippets are made of texts that the ranking has read
+            if unread := [node for node in nodes if node not in documents]:
+                documents = documents | self._read(_OF, unread)
+            self._last = {node: documents.get(node, "") for node in nodes}
+        return [documents.get(node, "") for node in nodes]
 
     def _is_small(self) -> bool:
         if 2 * sum(field.tokens for field in self._stores.schema.text_fields) > _HELD_BYTES:

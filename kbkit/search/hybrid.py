@@ -22,6 +22,8 @@ from kbkit.search.hits import SearchResults, hits, positions
 from kbkit.search.names import named, names_first
 from kbkit.search.ranking import EMPTY, QueryResult, Ranking, fuse, union, with_scores
 from kbkit.search.retrievers import QueryBatch, build, corrected
+from kbkit.search.sentences import DEPTH as SENTENCE_DEPTH
+from kbkit.search.sentences import with_sentences
 from kbkit.search.settings import RETRIEVERS, SearchOptions, SearchSettings, field_weights
 from kbkit.search.type_words import DEPTH as TYPE_DEPTH
 from kbkit.search.type_words import named_types, prefer
@@ -213,8 +215,11 @@ class Search:
                 [more] = retrieve(len(rest)) if len(rest) else [EMPTY]
                 rankings[name] = with_scores(ranking, more, ids)
         weights = [settings.leg_weights[name] for name in rankings]
-        ranking = fuse(list(rankings.values()), weights, settings.k, settings.fusion, settings.rrf_k)
-        return QueryResult(ranking, components, scored=rankings)
+        k = max(settings.k, SENTENCE_DEPTH)
+        ranking = fuse(list(rankings.values()), weights, k, settings.fusion, settings.rrf_k)
+        if settings.fusion != "rrf" and "bm25" in rankings and settings.fields is None:
+            ranking = with_sentences(self.session.stores, batch.queries[0], ranking)
+        return QueryResult(ranking.cut(settings.k), components, scored=rankings)
 
     def _preferred(self, results: Sequence[QueryResult], types: Sequence[tuple[str, ...]], k: int) -> list[QueryResult]:
         """Prefer the types that each query names, and return the ``k`` best."""

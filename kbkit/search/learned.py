@@ -26,10 +26,10 @@ from kbkit.search.graph_hits import GRAPH
 from kbkit.search.ranking import EMPTY, QueryResult, Ranking
 from kbkit.search.settings import LEARNED
 from kbkit.stores import Stores
-from kbkit.stores.arrays import Within
+from kbkit.stores.arrays import Within, is_in
 from kbkit.stores.text_query import TextQuery
 
-FILE, VERSION = "ranking.json", 2
+FILE, VERSION = "ranking.json", 3
 _MAX_WORDS = 100_000
 
 
@@ -76,7 +76,7 @@ class LearnedRanking:
         best = Ranking.of(candidates.ids, odds)
         shares = np.exp(best.scores - best.scores[0])
         best = best._replace(scores=shares / shares.sum())
-        rest = result.ranking.ids[~np.isin(result.ranking.ids, best.ids)]
+        rest = result.ranking.ids[~is_in(result.ranking.ids, np.sort(best.ids))]
         below = best.scores[-1] * (1 - np.arange(1, len(rest) + 1) / (len(rest) + 1))
         ranking = Ranking(np.concatenate([best.ids, rest]), np.concatenate([best.scores, below]))
         components |= {GRAPH: candidates.of_graph, LEARNED: best}

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from kbkit.search.ranking import EMPTY, QueryResult, Ranking
 from kbkit.stores import Stores
-from kbkit.stores.arrays import Within, is_within
+from kbkit.stores.arrays import Within, is_in, is_within
 from kbkit.stores.text import Word
 from kbkit.stores.text_query import TextQuery
 
@@ -98,12 +98,12 @@ def names_first(
     if not len(nodes):
         return result
     ranking = result.ranking
-    same = np.isin(ranking.ids, nodes)
+    same = is_in(ranking.ids, nodes)
     if not apart and same.sum() == len(nodes) and same[: len(nodes)].all():  # they are first already
         return result._replace(named=nodes)
-    own = (ranking if same.sum() == len(nodes) and not apart else rank(nodes).ranking).score_of(nodes)
+    own = (ranking if same.sum() == len(nodes) and not apart else rank(nodes).ranking).score_of(nodes, 0.0)
     rest = Ranking(ranking.ids[~same], ranking.scores[~same])
     best = max(0.0, float(rest.scores[0])) if len(rest.scores) else 0.0
-    first = Ranking.of(nodes, best + np.maximum(np.nan_to_num(own), _LEAST))
+    first = Ranking.of(nodes, best + np.maximum(own, _LEAST))
     both = (np.concatenate(parts) for parts in zip(first, rest, strict=True))
     return result._replace(ranking=Ranking(*both).cut(k), named=nodes)

@@ -33,13 +33,13 @@ class Ranking(NamedTuple):
         """Return the ``k`` best."""
         return Ranking(self.ids[:k], self.scores[:k])
 
-    def score_of(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the scores of ``ids`` (NaN: not in the ranking)."""
+    def score_of(self, ids: NDArray[np.int64], missing: float = np.nan) -> NDArray[np.float64]:
+        """Return the scores of ``ids``; ``missing`` for those that are not in the ranking."""
         if not len(self.ids):
-            return np.full(len(ids), np.nan)
+            return np.full(len(ids), missing)
         order = np.argsort(self.ids)
         position = order[np.minimum(np.searchsorted(self.ids[order], ids), len(order) - 1)]
-        return np.where(self.ids[position] == ids, self.scores[position], np.nan)
+        return np.where(self.ids[position] == ids, self.scores[position], missing)
 
 
 EMPTY = Ranking(np.empty(0, np.int64), np.empty(0, np.float64))

@@ -10,10 +10,10 @@ from __future__ import annotations
 import random
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kbkit.search.ranking import QueryResult
 from kbkit.stores import Stores, embedders, folding
+from kbkit.stores.arrays import Mask, distinct, is_in
 from kbkit.stores.text_query import TextQuery
 
 QUERIES, SAMPLE, PERCENTILE = 128, 16_384, 99
@@ -53,25 +53,25 @@ def random_queries(stores: Stores) -> list[str]:
     return [f"{first} {second}" for first, second in zip(shuffled, shuffled, strict=True)]
 
 
-def weak(stores: Stores, query: TextQuery, result: QueryResult, known: bool) -> NDArray[np.bool_]:
+def weak(stores: Stores, query: TextQuery, result: QueryResult, known: bool) -> Mask:
     """Return a mask of the weak hits of a query; ``known``: a word of the query occurs in the KB.
 
     The threshold of a model behind an endpoint takes a request, so it is computed for queries without known words only,
     and other queries have no weak hits.
     """
     ids = result.ranking.ids
-    similar = [part.score_of(ids) for name, part in result.components.items() if name in ("dense", "multivector")]
+    similar = [part.score_of(ids, -1.0) for name, part in result.components.items() if name in ("dense", "multivector")]
     if not similar or not len(ids) or (known and embedders.is_remote(stores.embedder)):
         return np.zeros(len(ids), bool)
     trusted = [part for name, part in result.components.items() if name in ("bm25", "relational", "graph")]
-    strong: NDArray[np.bool_] = np.isin(ids, np.concatenate([result.named, *(part.ids for part in trusted)]))
+    strong = is_in(ids, distinct(np.concatenate([result.named, *(part.ids for part in trusted)])))
     if strong.all():
         return ~strong
-    best = np.max(np.nan_to_num(similar, nan=-1.0), axis=0)
-    rest: NDArray[np.bool_] = ~strong & (best <= stores.shared(Threshold).cosine)
+    best = np.max(similar, axis=0)
+    rest: Mask = ~strong & (best <= stores.shared(Threshold).cosine)
     if rest.any() and stores.has("text"):
         with_word, _ = stores.text.search(TextQuery(query.text, (), query.words), len(ids), np.sort(ids[rest]))
-        rest &= ~np.isin(ids, with_word)
+        rest &= ~is_in(ids, np.sort(with_word))
     return rest
 
 

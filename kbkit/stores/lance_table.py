@@ -72,8 +72,8 @@ class VectorRows:
 
     def products(self, vectors: Matrix) -> Matrix:
         """Return the inner product of each vector with each row: (vectors, rows)."""
-        if len(vectors) == 1:  # a product of a matrix and a vector takes half the time of one of two matrices
-            parts = [(array @ vectors[0])[None] for array in self._arrays if len(array)]
+        if len(vectors) == 1:  # row by row in this thread: threads of BLAS keep a core busy long after a product
+            parts = [np.vecdot(array, vectors[0])[None] for array in self._arrays if len(array)]
         else:
             parts = [vectors @ array.T for array in self._arrays if len(array)]
         return parts[0] if len(parts) == 1 else np.concatenate([np.empty((len(vectors), 0), np.float32), *parts], 1)

@@ -58,8 +58,8 @@ _FEW = 1_000
 _MAX_DEPTH = 20_000
 
 _MAX_QUERY_WORDS = 256
-_MAX_ANALYZED = 64
-"""Number of queries whose words are kept."""
+_MAX_ANALYZED = 1_024
+"""Number of texts whose words are kept: queries, and names that are compared with one."""
 _SNIPPET_DEPTH = 100_000
 _STEM_ENDINGS = 4
 """Letters by which a stem may be shorter than an incomplete word."""

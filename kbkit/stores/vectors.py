@@ -152,7 +152,7 @@ class Vectors:
 
     def _from_coarse(self, vector: Matrix, k: int, depth: int) -> Best:
         """Return the best of the ``depth`` nodes whose coarse rows are closest."""
-        near = np.sort(top(self._coarse @ (vector @ self._directions), depth))
+        near = np.sort(top(np.vecdot(self._coarse, vector @ self._directions), depth))
         return self._best(vector, self.matrix.take(near) @ vector, k, near)
 
     def _indexed(self, vector: Matrix, k: int) -> Best:

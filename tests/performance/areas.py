@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+from kbkit.search.settings import MODES
 from tests.performance.calls import IDS
 from tests.performance.graph import ALGORITHMS, CHAINS
 from tests.performance.metapaths import NAMES, TWO_HOPS
@@ -114,6 +115,11 @@ AREAS: dict[str, tuple[Job, ...]] = {
         Job("kbkit", "search:hybrid", TEXTS, peak=("peak memory, hybrid", 1500.0)),
         *(Job(name, "peer_search:lancedb", INDEXED, peak=("peak memory, dense", None)) for name in LANCE),
         *(Job(name, "peer_search:lancedb_hybrid", INDEXED, peak=("peak memory, hybrid", None)) for name in LANCE),
+        Job("kbkit", "search:stores", TEXTS),
+        *(
+            Job(f"kbkit {mode}", "search:whole", TEXTS, peak=("peak memory, kb.search", None))
+            for mode in (*MODES, "learned")
+        ),
         Job("kbkit", "search:more", TEXTS),
     ),
     "sparql": (

@@ -1,17 +1,19 @@
 """Embedders of texts side by side: the shipped one, those of packages, and a model of sentence-transformers.
 
-For STaRK-Prime's subset and Cranfield, each embedder's vectors are built in a copy of the KB; ``build`` is the time for
-Prime's 2,991 texts with their chunks. The milliseconds are those of embedding one query, the median of 100 with the
-model in memory. CPU times are those of this process, without waiting threads if ``OMP_NUM_THREADS`` is 1. Figures of
-modes ``dense`` and ``hybrid`` are of all queries; those of ``hybrid`` once with the default weight of ``dense`` (0.3),
-and once with weight 1, for embedders as strong as full text. ``KBKIT_EMBEDDERS`` adds names, separated by spaces; those
-whose packages are missing are skipped.
+For STaRK-Prime's subset and Cranfield, each embedder's vectors are built in a copy of the KB. ``build`` is the command
+``kbkit build KB vectors`` for Prime's 2,991 texts with their chunks, ``search MB`` the peak of memory of ``kbkit
+search`` in mode ``hybrid``, with all mapped files. The milliseconds are those of embedding one query, the median of 100
+with the model in memory. CPU times are without waiting threads if ``OMP_NUM_THREADS`` is 1. Figures of modes ``dense``
+and ``hybrid`` are of all queries; those of ``hybrid`` once with the default weight of ``dense`` (0.3), and once with
+weight 1, for embedders as strong as full text. ``KBKIT_EMBEDDERS`` adds names, separated by spaces; those whose
+packages are missing are skipped.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import os
+import resource
 import shutil
 import time
 import zipfile
@@ -22,7 +24,7 @@ from typing import Any
 from tests.performance import data
 from tests.performance.report import Figure
 from tests.performance.retrieval import SETS, scored
-from tests.performance.timing import disk_mb, times
+from tests.performance.timing import KBKIT, disk_mb, times, watched_command
 
 NAMES, TIMED = ("Prime's subset", "Cranfield"), 100
 PACKAGED = "all_minilm_l6_v2"
@@ -44,23 +46,22 @@ def kbkit(scale: float, engine: str) -> Iterator[Figure]:
 
 def _measured(name: str, known: str) -> Iterator[Figure]:
     import kbkit as package
-    from kbkit.errors import MissingExtraError
-    from kbkit.ingestion.build import rebuild
-    from kbkit.ingestion.request import RebuildSettings
 
     label = name if ":" not in name else f"{name.partition(':')[0]}:{Path(name).name}"
     source, asked = SETS[known]()
     path = data.folder() / "embedders.kb"
     shutil.rmtree(path, ignore_errors=True)
     shutil.copytree(source, path)
-    started, used = time.perf_counter(), time.process_time()
-    try:
-        rebuild(path, "vectors", RebuildSettings(embedder=name))
-    except MissingExtraError as error:
-        yield Figure(f"{label}, {known}", note=error.message)
-        return
-    extra = {"build s": time.perf_counter() - started, "build CPU s": time.process_time() - used}
     texts = asked.queries["text"].to_list()[:TIMED]
+    used = _children()
+    try:
+        taken, build = watched_command([KBKIT, "build", str(path), "vectors", "--embedder", name])
+    except RuntimeError as error:
+        yield Figure(f"{label}, {known}", note=str(error))
+        return
+    extra = {"build s": taken, "build CPU s": _children() - used, "build MB": build.resident}
+    _, search = watched_command([KBKIT, "search", str(path), texts[0], "--mode", "hybrid"])
+    extra["search MB"] = search.resident
     with package.open(path) as kb:
         kb.search(texts[0], mode="dense")
         embedder = kb.stores.embedder
@@ -72,11 +73,17 @@ def _measured(name: str, known: str) -> Iterator[Figure]:
             what = f"{mode}, equal weights" if options else mode
             extra |= {f"{what} {measure}": float(own[measure].mean() or 0.0) for measure in MEASURES}
         generation = path / "generations" / kb.manifest.generation
-        extra["dimension"] = embedder.dimension
+        extra |= {"dimension": embedder.dimension, "text store MB": disk_mb(generation / "text")}
         rows = {measure: round(value, 4) for measure, value in extra.items()}
         vectors = disk_mb(generation / "vectors")
         yield Figure(f"{label}, {known}", median, p95=high, disk_mb=vectors, answers=own.height, extra=rows)
     shutil.rmtree(path, ignore_errors=True)
+
+
+def _children() -> float:
+    """Return the CPU seconds of all commands so far."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _packaged() -> list[str]:
