@@ -41,7 +41,10 @@ class RerankOptions:
     """What is reranked: the best results of a mode."""
 
     rerank: Annotated[
-        str | None, typer.Option("--rerank", metavar="MODEL", help="Rerank the best results: cross-encoder:MODEL.")
+        str | None,
+        typer.Option(
+            "--rerank", metavar="MODEL", help="Rerank the best results: cross-encoder:MODEL or text2text:MODEL."
+        ),
     ] = None
     rerank_mode: Annotated[
         str, typer.Option("--rerank-mode", metavar="MODE", help="Mode whose results are reranked.")
