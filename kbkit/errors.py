@@ -120,10 +120,11 @@ class UnknownNameWarning(UserWarning):
 
 
 class MissingExtraError(KbError):
-    """A feature whose optional packages are not installed."""
+    """A feature whose optional packages are not installed; ``extra`` names one, or several with commas between."""
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs the extra '{extra}'", f"Run: {install_command(extra)}")
+        several = "s" if "," in extra else ""
+        super().__init__(f"{what} needs the extra{several} '{extra}'", f"Run: {install_command(extra)}")
 
 
 class BadInputError(KbError):

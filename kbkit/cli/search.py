@@ -29,7 +29,8 @@ Mode = Annotated[
         "--mode",
         "-m",
         metavar="MODE",
-        help="Search mode: auto, bm25, dense, multivector, hybrid, relational, learned, or a system (biencoder:MODEL).",
+        help="Search mode: auto, bm25, dense, multivector, hybrid, relational, learned, or a system such as "
+        "biencoder:MODEL (see kbkit run --systems).",
     ),
 ]
 K = Annotated[int, typer.Option("-k", metavar="N", help="Number of results per query.")]
@@ -82,7 +83,7 @@ class RankingOptions:
         typer.Option(
             "--rerank",
             metavar="MODEL",
-            help="Rerank the best results: cross-encoder:MODEL or llm:MODEL@URL (llm: $KBKIT_LLM).",
+            help="Rerank the best results: cross-encoder:MODEL, text2text:MODEL or llm:MODEL@URL (llm: $KBKIT_LLM).",
         ),
     ] = None
     rerank_depth: Annotated[

@@ -94,4 +94,5 @@ def _print_by_system(frame: pl.DataFrame) -> None:
 
     for position, ((system,), rows) in enumerate(frame.group_by("system", maintain_order=True)):
         typer.echo(f"{chr(10) if position else ''}{clean(str(system))}")
-        print_table(rows.drop("system"), sys.stdout, count=False)
+        used = [name for name in rows.columns if rows[name].null_count() < rows.height]  # domains of the paper, or ours
+        print_table(rows.select(used).drop("system"), sys.stdout, count=False)

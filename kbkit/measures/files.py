@@ -15,6 +15,7 @@ For the order of results, see :func:`kbkit.measures.frames.ordered`.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 import polars as pl
@@ -55,6 +56,20 @@ def read_run(path: _Path, gold: Gold | None = None) -> pl.DataFrame:
     is_json = _ending(path, RUN_ENDINGS, "run", SUBMISSION) in JSON_ENDINGS
     run = (formats.read_json_run if is_json else formats.read_trec_run)(path, content(path))
     return run if gold is None else by_id(run, gold.queries)
+
+
+def run_files(paths: Iterable[Path]) -> list[Path]:
+    """Return the files of runs that are named: a folder stands for the runs in it, in the order of their names."""
+    found = []
+    for path in paths:
+        inside = [path]
+        if path.is_dir():
+            known = {*RUN_ENDINGS, *JSON_ENDINGS, SUBMISSION}
+            inside = sorted(file for file in path.iterdir() if file.is_file() and file.suffix.lower() in known)
+            if not inside:
+                raise KbError(f"No runs in the folder {path}", f"Files of runs end in {', '.join(sorted(known))}")
+        found += inside
+    return found
 
 
 def read_gold(path: _Path, split: str = "") -> Gold:

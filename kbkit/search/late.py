@@ -6,6 +6,7 @@ compares with centroids first (Santhanam et al. 2022); filters apply before the 
 
 from __future__ import annotations
 
+import logging
 import shutil
 from collections.abc import Sequence
 from functools import cached_property
@@ -33,6 +34,7 @@ class LateInteraction(IndexedRetriever):
         import torch
         from pylate import models
 
+        logging.getLogger("pylate").setLevel(logging.ERROR)  # keep warnings out of the results
         settings = self.system.settings
         length = {"document_length": int(settings["length"])} if settings["length"] else {}
         # PyLate adds a random projection to a model that was not trained as late interaction. It must be the same for

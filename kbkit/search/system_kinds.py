@@ -330,7 +330,7 @@ def listed() -> pl.DataFrame:
             kind.form,
             kind.role,
             kind.summary,
-            ", ".join(f"{name}={_shown(setting.default)}" for name, setting in kind.described.items()),
+            ", ".join(_with_default(name, setting.default) for name, setting in kind.described.items()),
             "yes" if kind.is_installed else f"no: needs the extra {kind.extra}",
         )
         for kind in KINDS
@@ -338,5 +338,6 @@ def listed() -> pl.DataFrame:
     return pl.DataFrame(rows, schema=["system", "role", "summary", "settings", "installed"], orient="row")
 
 
-def _shown(value: Value) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _with_default(name: str, value: Value) -> str:
+    """Return ``name=value``, or the name alone for a text that is empty by default."""
+    return name if value == "" else f"{name}={str(value).lower() if isinstance(value, bool) else value}"

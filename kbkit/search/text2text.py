@@ -13,6 +13,7 @@ from kbkit.errors import KbError
 from kbkit.search import model_folder
 from kbkit.search.rerank import RerankCandidate
 from kbkit.search.system_kinds import SystemName
+from kbkit.stores.embedders import quiet_transformers
 
 RELEVANT, NOT_RELEVANT = "relevant", "not relevant"
 LENGTH = 384
@@ -28,6 +29,7 @@ def loaded(model: str) -> tuple[Any, Any]:
     """Return a model on disk and its tokenizer."""
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
+    quiet_transformers()
     return (
         AutoModelForSeq2SeqLM.from_pretrained(model, local_files_only=True),
         AutoTokenizer.from_pretrained(model, local_files_only=True),

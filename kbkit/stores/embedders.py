@@ -348,12 +348,17 @@ def sentence_transformers() -> Any:
     except ImportError:
         raise MissingExtraError("A sentence-transformers model", "sentence-transformers") from None
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)  # keep warnings out of the results
-    with contextlib.suppress(ImportError):  # and progress bars
+    quiet_transformers()
+    return library
+
+
+def quiet_transformers() -> None:
+    """Keep warnings and progress bars of transformers out of the results."""
+    with contextlib.suppress(ImportError):
         from transformers.utils import logging as transformers_logging
 
         transformers_logging.disable_progress_bar()
         transformers_logging.set_verbosity_error()
-    return library
 
 
 def first_line(error: Exception) -> str:

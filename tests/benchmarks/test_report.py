@@ -144,6 +144,10 @@ def test_rows_of_starks_systems() -> None:
     assert row("amazon", "human_generated_eval", 1.0, "QAGNN (roberta)") == (PAPER, 22.22, 49.38, 21.54, 31.33, 2320.0)
     counts = [stark_paper.with_paper(ours, "mag", *at).height - 1 for at in (("test", 1.0), ("test", 0.1))]
     assert counts == [10, 12]
+    assert stark_paper.remark("mag", "test", 0.1) == (
+        "Rows of the paper: Table 6, STaRK-MAG, a tenth of the test set; ms_mean of Table 8"
+    )
+    assert "Table 7, STaRK-Prime, the human-generated queries" in stark_paper.remark("prime", "human_generated_eval")
     with pytest.raises(UnknownNameError):
         stark_paper.check_name("dblp")
 

@@ -157,6 +157,15 @@ def test_unknown_formats(write: Write, tmp_path: Path, wording: Wording) -> None
     wording(message, replace={str(tmp_path): "DIR"})
 
 
+def test_a_folder_stands_for_its_runs(write: Write, tmp_path: Path, wording: Wording) -> None:
+    known = [write(f"runs/{name}", "q Q0 a 1 1 x\n") for name in ("a.trec", "b.jsonl")]
+    write("runs/predictions/a.jsonl", "")
+    write("runs/notes.md", "")
+    assert files.run_files([tmp_path / "c.run", tmp_path / "runs"]) == [tmp_path / "c.run", *known]
+    (tmp_path / "none").mkdir()
+    wording(problem(lambda path: files.run_files([path]), tmp_path / "none"))
+
+
 # -- JSON -------------------------------------------------------------------------------------------------------------
 
 

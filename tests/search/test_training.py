@@ -270,9 +270,13 @@ def test_a_missing_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> N
     kind = dataclasses.replace(fit.trained_kind("late"), packages=("no_such_package",))
     with pytest.raises(MissingExtraError, match="needs the extra 'late'"):
         kind.require()
-    monkeypatch.setattr(fit, "PACKAGES", ("no_such_package",))
-    with pytest.raises(MissingExtraError, match="Training of the system late needs the extra 'train'"):
+    monkeypatch.setattr(fit, "PACKAGES", ("no_training_package",))
+    with pytest.raises(
+        MissingExtraError, match=r"Training of the system late needs the extras 'train,late'.*\[train,late\]"
+    ):
         fit.require(kind)
+    with pytest.raises(MissingExtraError, match="Training of the system biencoder needs the extra 'train'"):
+        fit.require(dataclasses.replace(fit.trained_kind("biencoder"), packages=("no_training_package",)))
 
 
 # -- folders ----------------------------------------------------------------------------------------------------------

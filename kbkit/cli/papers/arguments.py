@@ -11,8 +11,8 @@ from typer.models import OptionInfo
 
 def modes_option(default: str) -> OptionInfo:
     """Return the option for search modes, of which ``default`` are run otherwise."""
-    modes = "bm25, dense, multivector, hybrid, relational, learned, or a system such as biencoder:MODEL"
-    help_ = f"Search mode: {modes} (default: {default}); repeatable."
+    modes = "bm25, dense, multivector, hybrid, relational, learned, or a system such as biencoder:MODEL (see --systems)"
+    help_ = f"Search mode: {modes}; default: {default}; repeatable."
     option: OptionInfo = typer.Option("--mode", "-m", metavar="MODE", help=help_)
     return option
 

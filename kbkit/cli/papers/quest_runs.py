@@ -144,7 +144,7 @@ def evaluate(
     context: typer.Context,
     shown: Shown,
     dataset: QuestDataset,
-    run: Annotated[list[Path], typer.Argument(metavar="RUN", help="Ranked runs or predicted sets.")],
+    run: Annotated[list[Path], typer.Argument(metavar="RUN", help="Ranked runs or predicted sets, or their folder.")],
     kb: Annotated[
         Path | None,
         typer.Option("--kb", metavar="KB", help="KB of the dataset, for Table 6 and for runs with node keys."),
@@ -169,6 +169,7 @@ def evaluate(
     from kbkit.benchmarks.quest import run_files
     from kbkit.benchmarks.quest.corpus import Corpus
     from kbkit.benchmarks.quest.dataset import QuestDataset
+    from kbkit.measures import files
     from kbkit.measures.sets import check_empty
 
     check_empty(empty_precision)
@@ -181,7 +182,7 @@ def evaluate(
     titles = None if later is None else scoring.read_titles(later)
     with opened_if_given(kb) as base:
         corpus = None if base is None else Corpus.of(base, opened, examples)
-        systems = run_files.read_all(run, examples, corpus)
+        systems = run_files.read_all(files.run_files(run), examples, corpus)
         known = None if base is None or corpus is None else (base, corpus)
         remarks, tables = _scores(systems, examples, shown.table, known, empty_precision, paper=paper)
         if titles is not None and shown.table in (None, 7):

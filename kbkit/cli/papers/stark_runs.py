@@ -41,7 +41,10 @@ class RerankOptions:
     """What is reranked: the best results of a mode."""
 
     rerank: Annotated[
-        str | None, typer.Option("--rerank", metavar="MODEL", help="Rerank the best results: cross-encoder:MODEL.")
+        str | None,
+        typer.Option(
+            "--rerank", metavar="MODEL", help="Rerank the best results: cross-encoder:MODEL or text2text:MODEL."
+        ),
     ] = None
     rerank_mode: Annotated[
         str, typer.Option("--rerank-mode", metavar="MODE", help="Mode whose results are reranked.")
@@ -121,7 +124,7 @@ def run(
     candidates = task.candidates(session.kb)
     done = _Results(session, runs)
     session.figures = lambda: PaperFigures(
-        done.written,
+        [*done.written, *_about_paper(paper, split, sample)],
         records=lambda: _with_paper(scoring.table(done.results, task.gold, candidates), paper, split, sample),
     )
     for name in modes:
@@ -161,12 +164,22 @@ def _with_paper(table: pl.DataFrame, paper: str | None, split: str, sample: floa
     return table if paper is None else with_paper(table, paper, split, sample)
 
 
+def _about_paper(paper: str | None, split: str, sample: float) -> list[str]:
+    """Return a line about the rows of the paper, if they are asked for."""
+    from kbkit.benchmarks.stark.paper import remark
+
+    return [] if paper is None else [remark(paper, split, sample)]
+
+
 @figures(FiguresForm())
 def evaluate(
     context: typer.Context,
     dataset: StarkDataset,
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN", help="Ranked runs: TREC, JSON lines, or csv for the leaderboard.")
+        list[Path],
+        typer.Argument(
+            metavar="RUN", help="Ranked runs (TREC, JSON lines, or csv for the leaderboard), or their folder."
+        ),
     ],
     split: StarkSplit = "test",
     kb: Annotated[
@@ -182,19 +195,21 @@ def evaluate(
 ) -> PaperFigures:
     """Score runs on a dataset.
 
-    Shows Hit@1, Hit@5, R@20 and MRR in percent, as in Tables 6 and 7 of the paper; --paper adds its systems.
+    Shows Hit@1, Hit@5, R@20 and MRR in percent, as in Tables 6 and 7 of the paper; --paper adds its systems, with the
+    mean latencies of Table 8.
     """
     from kbkit.benchmarks.stark import evaluate as scoring
     from kbkit.benchmarks.stark import numbers
     from kbkit.benchmarks.stark import paper as paper_rows
     from kbkit.benchmarks.stark import run as running
+    from kbkit.measures.files import run_files
     from kbkit.measures.ranking import remarks
 
     paper_rows.check_name(paper)
     if types and kb is None:
         raise KbError("Types of nodes need a KB", "Use ", Option("kb", "KB"))
     gold = running.questions(dataset, split, sample, seed)
-    results = [scoring.read_result(path) for path in runs]
+    results = [scoring.read_result(path) for path in run_files(runs)]
     numbered = numbers.read_numbers(dataset, split)
     if numbered is not None:
         results = [replace(result, run=numbered.named(result.run)) for result in results]
@@ -205,7 +220,7 @@ def evaluate(
         lines = remarks(result.run, gold) if candidates is None else scoring.remarks(result.run, gold, candidates)
         note(context, (f"{result.name}: {line}" for line in lines))
     shown = _with_paper(table, paper, split, sample)
-    return PaperFigures(records=lambda: shown)
+    return PaperFigures(_about_paper(paper, split, sample), records=lambda: shown)
 
 
 @figures(FiguresForm())

@@ -219,7 +219,9 @@ def require(kind: SystemKind) -> None:
         kind.require()
         return
     if not all(map(is_installed, PACKAGES)):
-        raise MissingExtraError(f"Training of the system {kind.name}", EXTRA)
+        own = set(kind.packages).difference(PACKAGES, ("transformers",))  # which is a part of sentence-transformers
+        extra = EXTRA if all(map(is_installed, own)) else f"{EXTRA},{kind.extra}"
+        raise MissingExtraError(f"Training of the system {kind.name}", extra)
     kind.require()
     sentence_transformers()
 

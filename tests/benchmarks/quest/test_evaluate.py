@@ -675,6 +675,16 @@ def test_screen_output(here: Run, done: tuple[Done, Path], folder: Path) -> None
     ]
     whole = here("-q", "quest", "eval", folder, *files, "-f", "table").stdout
     assert "\nTable 5: F1 by template and domain\n\n" + "\n".join(one) + "\n" in whole
+    both = here("-q", "quest", "eval", folder, *files, "--table", 5, "--published", "-f", "table").stdout.splitlines()
+    # Our systems are shown without the paper's domains, its system without ours.
+    assert both[1].split() == ["figures", "template", "country", "all"]
+    theirs = both[both.index("T5-Large DE + T5-Large") + 1].split()
+    assert theirs == ["figures", "template", "films", "books", "plants", "animals"]
+    inside = [path for path in done[1].iterdir() if path.suffix == ".jsonl"]
+    tables = [
+        here("-q", "quest", "eval", folder, *named, "-f", "ndjson").stdout for named in ([done[1]], sorted(inside))
+    ]
+    assert tables[0] == tables[1] != ""
 
 
 @pytest.mark.core
