@@ -149,6 +149,13 @@ GENDERS = {
 }
 """What the values of a column that has both of them, and hardly others, are called."""
 
+_CALENDAR = (
+    "monday tuesday wednesday thursday friday saturday sunday january february march april may june july august "
+    "september october november december"
+).split()
+SHORT_DATES = {name[:size]: name for name in _CALENDAR for size in (3, 4) if len(name) > size}
+"""The days and months that short values of a column that has several such are: Sat, Sept."""
+
 NO = frozenset(["no", "n", "false", "none", "f"])
 """Values that say that something is absent."""
 YES = frozenset(["yes", "y", "true", "t"])

@@ -174,23 +174,30 @@ class AskedPlanner(ConditionPlanner):
             return people
         fits = self._are_people if self.clauses.is_who else self._are_places
         named = self._types_in(self.clauses.context)
+        if self.clauses.is_whose and self._are_people(named[0] if named else -1):
+            raise NotReadError("'whose'")
+        events = [link.labels[0].type for link in self.clauses.events]
         compared = [node for r in self.clauses.restrictions if r.operand == "node" for node in r.values[0].nodes[:1]]
         if any(map(fits, named)):
             return None
         tested = [*map(self.elements.type_number, compared), *self._tested()]
         if own := [kind for kind in dict.fromkeys(tested) if fits(kind)]:
             return own[0] if len(own) == 1 and self.clauses.is_who else None  # who is older than Ann: as she is
-        return None if compared else self._nearest_kind(fits, [*self._conditioned(), *named])
+        about = [*events, *self._conditioned(), *named]
+        return None if compared else self._nearest_kind(fits, about, is_sure=bool(events) or self.clauses.is_whose)
 
-    def _nearest_kind(self, fits: Callable[[int], bool], about: list[int]) -> int | None:
-        """Return the type that is nearest to others, of those that fit; None if there is none."""
+    def _nearest_kind(self, fits: Callable[[int], bool], about: list[int], *, is_sure: bool) -> int | None:
+        """Return the type that is nearest to others, of those that fit; None if there is none.
+
+        If it is not sure that the first of the others are theirs, words must say so.
+        """
         kinds = [kind for kind in range(len(self.elements.types)) if fits(kind) and kind not in about]
         kinds = [kind for kind in kinds if not self._is_nameless(kind)] or kinds
         kinds = [kind for kind in kinds if min((self._distance(one, kind) for one in about), default=0) <= MAX_HOPS]
         if len(kinds) < 2 or not about:
             return kinds[0] if len(kinds) == 1 else None
         near = sorted((self._distance(about[0], kind), kind) for kind in kinds)
-        if self._tested() and near[0][0] < near[1][0]:
+        if (self._tested() or is_sure) and near[0][0] < near[1][0]:
             return near[0][1]  # who paid the most fines: those whose loans have them
         ranked = sorted(((self._said(about[0], kind), kind) for kind in kinds), reverse=True)
         if ranked[0][0] - ranked[1][0] < _TELLING:  # who borrowed the book: not its author

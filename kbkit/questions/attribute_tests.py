@@ -126,7 +126,8 @@ class AttributeTests(Meanings):
         if unit and (measuring := self._measuring(unit, near)) is not None:
             return measuring
         if restriction.values and "year" in restriction.adjective.nouns:
-            named = self._types_before(restriction.values[0])  # the prize in 2014
+            named = [link.labels[0].type for link in self.clauses.events]  # adopted in 2014
+            named += self._types_before(restriction.values[0])  # the prize in 2014
             near = [*(kind for kind in named if self._has_dates(kind)), *near]
         if restriction.operand == "node":  # is Lagos bigger than Cairo: by what cities have
             own = list(dict.fromkeys(self.elements.type_number(node) for node in restriction.values[0].nodes))

@@ -7,6 +7,7 @@ the probability that the answers are exactly right; ``CONFIDENCE`` says how it w
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -117,11 +118,26 @@ class ClauseReader:
         planner = Planner(self.elements, links, clauses, words, [token.word for token in question.tokens])
         try:
             tree = planner.plan()
-            if asks := other_kind(self.elements, tree, question.text.casefold()):
+            if asks := other_kind(self.elements, tree, question.text.casefold()) or _other_than_named(
+                question, links, tree
+            ):
                 raise NotReadError(f"'{asks}'")
         except NotReadError as error:
             return ClauseReading(self.elements, links, clauses, planner, None, str(error))
         return ClauseReading(self.elements, links, clauses, planner, tree)
+
+
+def _other_than_named(question: Question, links: list[QuestionLink], tree: Expression) -> str:
+    """Return *which* and the type after it, at the beginning, if an expression gives a number instead; else ""."""
+    head = next((link for link in links if link.first == 1), None)
+    asks = question.tokens[0].word if question.tokens else ""
+    if asks not in ("which", "what") or head is None or not head.labels or head.labels[0].attribute:
+        return ""
+    is_number = isinstance(tree, Aggregate) and tree.op in ("sum", "avg", "min", "max") and not tree.groups
+    return f"{asks} {head.text}" if is_number else ""
+
+
+_NAMED_KIND = re.compile("'(?:which|what) ")
 
 
 @dataclass(frozen=True)
@@ -139,6 +155,11 @@ class ClauseReading:
     def expression(self) -> str:
         """The text of the expression; empty if there is none."""
         return "" if self.tree is None else str(self.tree)
+
+    @property
+    def names_other_kind(self) -> bool:
+        """Whether the question asks for nodes of a type and its clauses give a number."""
+        return bool(_NAMED_KIND.match(self.reason))
 
     @cached_property
     def answers(self) -> AnswerSet:

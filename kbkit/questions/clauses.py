@@ -113,8 +113,12 @@ class Clauses:
     """Words that begin with a capital inside the question, as names do."""
     is_who: bool = False
     """Whether it asks for people: it begins with *who*, or says *anyone who*."""
+    is_whose: bool = False
+    """Whether it asks whose nodes of a type are meant."""
     said: list[QuestionLink] = field(default_factory=list)
     """The labels that the verb after *who* is derived from: *represents*, of the counties represented."""
+    events: list[QuestionLink] = field(default_factory=list)
+    """The types whose verb the question has: *adopted*, of adoptions."""
     averaged: Adjective | None = None
     """What an average is asked of: *how long on average*."""
     is_how_much: bool = False

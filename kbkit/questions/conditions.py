@@ -208,7 +208,7 @@ class ConditionPlanner(MeasureTests):
 
     def _conditioned(self) -> list[int]:
         """Return the types that own what the conditions and the superlative test."""
-        links = [r.label for r in self.clauses.restrictions]
+        links = [r.label for r in self.clauses.restrictions if r.op != "none"]
         links += [self.clauses.most.label] if self.clauses.most else []
         found = []
         for link in links:

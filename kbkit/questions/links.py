@@ -194,8 +194,8 @@ class Linker:
         for link in links:
             before = result[-1] if result else None
             is_next = before is not None and before.last == link.first and not before.text.casefold().endswith("s")
-            if link.number.isdigit() and before is not None and is_next and before.types() and not before.attributes():
-                kind = before.types()[0].type
+            if link.number.isdigit() and before is not None and is_next and before.labels and not before.labels[0].attribute:
+                kind = before.labels[0].type
                 [found] = nodes.by_key(types[kind].name, [link.number])
                 [called] = nodes.by_name(types[kind].name, [link.number])
                 if found or called:

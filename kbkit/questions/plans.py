@@ -42,6 +42,7 @@ class Planner(GroupPlanner):
         context = [link.labels[0].type for link in clauses.context]
         if len(set(context)) < len(context):  # states that border states
             raise NotReadError("a relation between nodes of one type")
+        clauses.context += [link for link in clauses.events if link.labels[0].type not in context]
         if clauses.is_how_much and not clauses.targets:
             clauses.targets.append(self._how_much())
         if clauses.averaged is not None and not clauses.targets:
@@ -58,6 +59,7 @@ class Planner(GroupPlanner):
         total_of = {target.label.labels[0] for target in totals if target.label is not None and target.label.labels}
         said = {(option.type, option.attribute) for option in total_of if option.attribute}
         plain = [target for target in targets if not target.total and _meaning(target) not in said]
+        plain = [target for target in plain if not self._is_part_of_held(target)]
         self.focus = self._focus(totals, plain) if asked is None else asked
         if (sums := self._greatest_sum(totals, plain)) is not None:
             return sums
@@ -228,6 +230,13 @@ class Planner(GroupPlanner):
         held = [r.label.labels[0] for r in self.clauses.restrictions if r.op == "holds" and r.label is not None]
         own = target.label.labels[0] if target.label is not None else None
         return own is not None and (own.type, own.attribute) in {(one.type, one.attribute) for one in held}
+
+    def _is_part_of_held(self, target: AskedTarget) -> bool:
+        """Return whether what is asked for may be the end of a column that must say yes: *good with kids*."""
+        labels = [r.label for r in self.clauses.restrictions if r.op == "holds" and r.label is not None]
+        held = {(label.labels[0].type, label.labels[0].attribute) for label in labels if label.labels[0].score < 1}
+        own = target.label.labels if target.label is not None else ()
+        return any((one.type, one.attribute) in held for one in own)
 
     def _is_told(self, option: LabelOption) -> bool:
         """Return whether the question tells the value of an attribute of the nodes asked for: *written in Swedish*."""

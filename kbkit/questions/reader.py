@@ -151,6 +151,8 @@ class Read:
         ignored += [f"'{verb}'" for verb in self.chain.unexplained] * is_guess
         is_unfit = self.by_clauses.reason == NO_ATTRIBUTE and self.chain.has_attribute_superlative
         ignored += ["a superlative"] * is_unfit
+        is_unfit = self.by_clauses.names_other_kind and self.chain.has_attribute_superlative
+        ignored += ["whether a total is meant"] * is_unfit  # which product sold the largest quantity
         is_any = doubts.is_any_date or (self.by_clauses.reason == SEVERAL_DATES and self.chain.has_attribute)
         ignored += [SEVERAL_DATES] * is_any
         is_same = bool(re.search(r"\bsame\b|\bshares?\b.+\bwith\b", self.question.text.casefold()))

@@ -45,6 +45,8 @@ _MARKED = frozenset(
     """.split()  # noqa: SIM905
 ) | {*SUPERLATIVES}
 """Words that say that the question is another one, if no rule has read them."""
+_EVENT = 0.85
+"""Least score of a type that a verb is derived from: *adopted*, of adoptions."""
 _POSSESSIVES = ("their", "its", "his", "her")
 _RELATIVE = ("that", "which", "who", "with", "whose")
 _UNSAID = FUNCTION_WORDS | PLAIN_WORDS | PERSON_WORDS | GREETINGS
@@ -118,7 +120,9 @@ def _owners_and_targets(at: Rewriter) -> None:  # noqa: PLR0912
         follows_who = at.clauses.is_who and re.match(rf" (?:who|whom) (?:<\S+> )?{part}", text)
         is_derived = link.labels[0].score < 1 or is_participle(link.text)
         is_said = follows_who and not is_type(link) and " " not in link.text and is_derived
-        if link.is_verb or is_said:  # cinemas opened in each year: not the year
+        if link.is_verb and is_type(link) and link.labels[0].score >= _EVENT:
+            clauses.events.append(link)
+        elif link.is_verb or is_said:  # cinemas opened in each year: not the year
             clauses.unexplained.append(link.text.casefold())
             clauses.said += [link] if is_said else []
         elif not is_type(link) and _is_event(clauses, text if asked else "", part, link):
@@ -356,12 +360,18 @@ def _beginning(at: Rewriter) -> None:
     first = asks[1] if asks else ""
     at.clauses.is_who = first in ("who", "whom", *PERSON_WORDS)
     at.clauses.is_where = first == "where"
+    owned = re.match(rf" whose (?P<type>{L})(?= )", at.text)
+    if owned and is_type(at.link(owned["type"])):  # whose accounts were closed
+        at.clauses.is_who = at.clauses.is_whose = True
     owned = re.match(rf" whose (?P<label>{L}) (?:is|was|are|were) (?:the )?(?P<value>{V})(?= )", at.text)
     if owned:  # whose e-mail is x@y
         at.clauses.is_who = True
         sign = at.restrict(Restriction(at.link(owned["label"]), "=", at.linked(owned["value"])))
         at.text = f" who has {sign}{at.text[owned.end() :]}"
     at.text = re.sub(r" (?:take|takes|took|taken|taking) (?:part|place)(?= )", "", at.text)
+    among = r"among(?: all)?(?: (?:the|our|your|these))?"
+    at.apply(rf"number of (?P<value>{V}) {among} (?P<type>{L})", lambda m: f"number of {m['type']} {m['value']}")
+    at.apply(rf"(?P<label>{L}) (?:that |which )?(?:it|they) (?:is|are|was|were)(?= <L)", lambda m: m["label"])
     if at.clauses.is_where:
         at.text = at.text.replace(" do people ", " do ").replace(" can people ", " can ")
     at.text = re.sub(rf" and when (?:(?:it|they|he|she|each|was|were|is|are) )*(?={L})", " and their ", at.text)
