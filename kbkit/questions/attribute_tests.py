@@ -122,7 +122,7 @@ class AttributeTests(Meanings):
                 return self._attribute(label, near, bool(numbers))
         if restriction.adjective is None or not restriction.adjective.nouns:
             raise NotReadError("the number compares with nothing")
-        unit = restriction.values[0].unit if restriction.values else ""
+        unit = next((value.unit for value in restriction.values if value.unit), "")
         if unit and (measuring := self._measuring(unit, near)) is not None:
             return measuring
         if restriction.values and "year" in restriction.adjective.nouns:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from kbkit.english.question_words import (
     COMPARATIVES,
@@ -10,6 +11,7 @@ from kbkit.english.question_words import (
     COUNTED,
     FUNCTION_WORDS,
     MONEY,
+    ORDINALS,
     PRICES,
     Adjective,
 )
@@ -105,7 +107,8 @@ def ranges(at: Rewriter) -> None:
 
     def use(match: re.Match[str]) -> str | None:
         label = at.link(match["before"] or match["after"])
-        pair = at.linked(match["low"]) + at.linked(match["high"])
+        low, high = at.linked(match["low"])[0], at.linked(match["high"])[0]
+        pair = (replace(low, unit=low.unit or high.unit), high)  # between 5 and 6 kg
         if is_type(at.link(match["before"])) and all(one.may_be_date for one in pair):
             return f"{match['before']} {at.restrict(Restriction(None, 'between', pair, False, COMPARATIVES['after']))}"
         adjective = None if label else COMPARATIVES["after"]
@@ -136,7 +139,7 @@ def prices(at: Rewriter) -> None:
         is_named = match["type"][1] != "L" or is_type(at.link(match["type"]))
         return f"{match['type']} {money(match)}" if is_named else None  # not: herbs that sell for over 20
 
-    at.apply(rf"{BE}(?:for |cost |costs |costing )?(?:(?P<op>{_OP}) )?(?P<number>{N}) (?:{'|'.join(MONEY)})", money)
+    at.apply(rf"{BE}(?:for |on |cost |costs |costing )?(?:(?P<op>{_OP}) )?(?P<number>{N}) (?:{'|'.join(MONEY)})", money)
     at.apply(rf"(?P<type>{L}|{V}|<C\d+>) (?:for|costing) (?P<op>{_OP}) (?P<number>{N})(?! <L)", typed)
 
 
@@ -194,7 +197,8 @@ def comparisons(at: Rewriter) -> None:
         is_year = bool(re.fullmatch(r"1\d{3}|20\d{2}", number[0].number))
         if label is None:
             return at.restrict(Restriction(None, op, number, False, COMPARATIVES["after"])) if is_year else None
-        return at.restrict(Restriction(label, op, number))
+        tail = match["before"] if match["after"] and is_type(at.link(match["before"])) else ""
+        return f"{tail or ''} {at.restrict(Restriction(label, op, number))}"
 
     at.apply(rf"(?:(?P<before>{L}) )?{BE}(?P<number>{N}) (?P<or>{_OR_MORE})(?: (?P<after>{L}))?", plain)
 
@@ -384,6 +388,16 @@ def equal_numbers(at: Rewriter) -> None:
             return None
         return restricted(None, match, COMPARATIVES["after"])
 
+    def ranked(match: re.Match[str]) -> str | None:
+        label, nth = at.link(match["label"]), match["nth"]
+        number = ORDINALS.get(nth) or int(nth[:-2])
+        if label is None or is_type(label) or not label.labels or not label.labels[0].is_number:
+            return None
+        value = QuestionLink(label.first, label.last, nth, number=str(number))
+        return at.restrict(Restriction(label, "=", (value,)))  # fifth graders, of a grade
+
+    nth = rf"(?P<nth>{'|'.join(ORDINALS)}|\d+(?:st|nd|rd|th))"
+    at.apply(rf"(?:in )?(?:the )?{nth} (?P<label>{L})", ranked)
     no = rf"(?P<not>{_NO} )?"
     at.apply(rf"(?P<label>{L}) {BE}{no}(?:either |equal to |exactly |in |on )*{_NUMBERS}(?! <L)", labelled)
     at.apply(rf"(?P<not>not )?(?:with |has |have |having |had |exactly )*{_NUMBERS} (?P<label>{L})", labelled)

@@ -198,6 +198,10 @@ class Linker:
                 kind = before.labels[0].type
                 [found] = nodes.by_key(types[kind].name, [link.number])
                 [called] = nodes.by_name(types[kind].name, [link.number])
+                texts = tuple(v for v in self.values.named([link.number]) if v.type == kind)
+                if texts and not (found or called):  # account 338, of an account_name
+                    result.append(replace(link, number="", values=texts))
+                    continue
                 if found or called:
                     ids = (found[0].id,) if found else tuple(row.id for row in called[:5])
                     node = replace(link, number="", nodes=ids, node_types=frozenset((kind,)))
@@ -359,6 +363,7 @@ def _compounds(question: Question, links: list[QuestionLink]) -> list[QuestionLi
                 result[-1] = replace(before, last=link.last)  # miles per gallon (mpg)
                 continue
             is_head = link.text.casefold() in _HEADS and before.attributes() and link.labels[0].score < 1
+            is_head |= link.text.casefold() in ("date", "dates") and before.labels[0].is_date  # return date: returned_on
             if is_head and not before.types() and not link.types():  # email address
                 result[-1] = replace(before, last=link.last, text=f"{before.text} {link.text}")
                 continue

@@ -15,7 +15,7 @@ from kbkit.answers.syntax import (
     Path,
     PathFunction,
 )
-from kbkit.english.question_words import LIGHT_VERBS, Adjective
+from kbkit.english.question_words import LIGHT_VERBS, PRICES, Adjective
 from kbkit.questions.clauses import Clauses, is_type
 from kbkit.questions.elements import MAX_HOPS, MOST, Elements, numeric
 from kbkit.questions.expressions import is_date, step
@@ -41,6 +41,8 @@ _OTHER_DATE = 0.4
 """How much less likely a date of a type further off is, if the nearest type has dates."""
 _SAME_TIME = 0.03
 """How much better one of several dates must be said, at least."""
+_SAME_PRICE = 0.15
+"""How much better one of several prices must fit, at least."""
 _TIMED = 0.75
 """Score of an attribute that holds dates or years, whatever its name, as what *before* and *latest* compare."""
 
@@ -170,6 +172,7 @@ class Meanings:
         """
         labels, best, chosen, label = self.elements.labels, 0.0, None, -1
         timed: dict[str, float] = {}
+        scores: dict[tuple[int, str], float] = {}
         nouns = [*adjective.nouns, *(("year", "date") if adjective.dates else ())]
         units = {_MEASURED.get(noun, "") for noun in nouns}
         near = list(near)
@@ -195,10 +198,14 @@ class Meanings:
                     score = found - 0.05 * rank - (_OTHER_DATE if is_own else 0.1) * place + hint
                     if is_timed and kind == next(iter(near)):
                         timed[element.name] = max(score, timed.get(element.name, 0.0))
+                    scores[kind, element.name] = max(score, scores.get((kind, element.name), 0.0))
                     if score > best:
                         best, chosen, label = score, LabelOption(kind, element.name, score), element.label
         if chosen is None or best < 0.5:
             raise NotReadError(NO_ATTRIBUTE)
+        alike = [one for one, score in scores.items() if one[0] == chosen.type and score > best - _SAME_PRICE]
+        if adjective.nouns == PRICES and len(alike) > 1:
+            raise NotReadError("which of several prices is meant")
         others = [score for name, score in timed.items() if name != chosen.attribute]
         if chosen.attribute in timed and others:
             verbs = [word for word in self.clauses.unexplained if is_participle(word) and word not in LIGHT_VERBS]

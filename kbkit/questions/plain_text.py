@@ -53,6 +53,16 @@ _LISTED = re.compile(
 """What follows a colon, if it is no title: the columns that are asked for, ``the 5 longest films: title and year``."""
 
 
+_CURRENCY = {"$": "dollars", "\u00a3": "pounds", "\u20ac": "euros"}
+_AMOUNT = re.compile(r"([$\u00a3\u20ac]) ?(\d[\d,.]*\d|\d)(?!\w)")
+"""A number after the sign of a currency."""
+
+
+def with_currency(text: str) -> str:
+    """Return a question with the names of currencies for their signs."""
+    return _AMOUNT.sub(lambda found: f"{found[2]} {_CURRENCY[found[1]]}", text)
+
+
 def without_introduction(text: str) -> str:
     """Return a question without what announces it: ``Quick question: ...``."""
     return _INTRODUCTION.sub("", text)

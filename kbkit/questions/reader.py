@@ -26,12 +26,13 @@ from kbkit.questions.edge_reading import EdgeReading, edge_reading, means_more
 from kbkit.questions.edge_words import EdgeAttributes
 from kbkit.questions.elements import Elements
 from kbkit.questions.kind_nouns import kind_nouns
-from kbkit.questions.lexicon import Floats
+from kbkit.questions.lexicon import STRONG, Floats
 from kbkit.questions.meanings import NO_ATTRIBUTE, SEVERAL_DATES
 from kbkit.questions.mentions import Mention, mentions
 from kbkit.questions.plain_text import (
     has_decade,
     with_columns,
+    with_currency,
     with_decades,
     with_months,
     without_asides,
@@ -163,6 +164,10 @@ class Read:
         asks = other_kind(self.by_clauses.elements, self.chain.tree, self.question.text.casefold())
         ignored += [f"'{asks}'"] * bool(asks)
         ignored += ["an attribute"] * (self.by_clauses.clauses.asks_attribute and not self.chain.ends_with_attribute)
+        if self.chain.expression == self.by_clauses.expression:
+            nouns = {*self.by_clauses.unexplained} & self.by_clauses.clauses.nouns
+            labels = self.by_clauses.elements.labels
+            ignored += sorted(f"'{noun}'" for noun in nouns if labels.similarity(noun).max(initial=0.0) < STRONG)
         used = {at for topic in self.chain.topics for at in topic.words}
         named = {self.question.tokens[at].word for at in used}
         clauses = self.by_clauses.clauses
@@ -295,7 +300,7 @@ class QuestionReader:
 
     def _plain(self, text: str) -> str:
         """Return the text of a question as it is read."""
-        text = without_asides(without_introduction(text))
+        text = with_currency(without_asides(without_introduction(text)))
         if (listed := with_columns(text)) != text and not self._names_a_question(text):
             text = listed
         if has_decade(text) and self._has_years(text):

@@ -34,7 +34,7 @@ from kbkit.questions.measure_rules import measures
 from kbkit.questions.of_two_rules import of_two
 from kbkit.questions.phrase_rules import asides, ever, ranks
 from kbkit.questions.question import Question
-from kbkit.questions.superlative_rules import adverbs, orders, superlatives, whole
+from kbkit.questions.superlative_rules import adverbs, orders, rankings, superlatives, whole
 from kbkit.questions.total_rules import amounts, counts, extremes, of_how, on_average, spread, totals
 
 _MARKED = frozenset(
@@ -320,6 +320,7 @@ def read_clauses(question: Question, links: list[QuestionLink]) -> Clauses:
         comparisons,
         verbs,
         entities,
+        rankings,
         on_average,
         totals,
         extremes,
