@@ -231,7 +231,7 @@ def absences(at: Rewriter) -> None:
     do = "(?:do|does|did|don|doesn|didn|has|have|had|hasn|haven|is|are|was|were|isn|aren|wasn|weren)"
     no = (
         r"with(?: \w+)? no|without(?: ever)?(?: (?!<)\w+ing)?(?: any| an?)?|(?:has|have|having|had) no|no|not a single|"
-        r"never (?:(?:\w+|<L\d+>) )?(?:any|an|a)|"
+        r"never (?:(?:\w+|<L\d+>) )?(?:(?:us|me|them) )?(?:any|an|a)|"
         rf"not in any|not (?:(?!<)\w+|<L\d+>) (?:by|in|on|at|for) (?:any|an?)|(?:(?:that|which|who) )?{do} (?:not|t)(?: (?!<)\w+){{0,3}}(?: any| a| an| in any)?(?: single)?"
     )
 

@@ -118,7 +118,9 @@ class ClauseReader:
         planner = Planner(self.elements, links, clauses, words, [token.word for token in question.tokens])
         try:
             tree = planner.plan()
-            if asks := other_kind(self.elements, tree, question.text.casefold()) or _other_than_named(
+            text = question.text.casefold()
+            text = text.replace("who", "what", 1) if clauses.is_named else text
+            if asks := other_kind(self.elements, tree, text) or _other_than_named(
                 question, links, tree
             ):
                 raise NotReadError(f"'{asks}'")

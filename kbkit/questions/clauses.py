@@ -113,6 +113,8 @@ class Clauses:
     """Words that begin with a capital inside the question, as names do."""
     is_who: bool = False
     """Whether it asks for people: it begins with *who*, or says *anyone who*."""
+    is_named: bool = False
+    """Whether it says who is asked for: *who is our oldest client*."""
     is_whose: bool = False
     """Whether it asks whose nodes of a type are meant."""
     said: list[QuestionLink] = field(default_factory=list)

@@ -170,6 +170,9 @@ def comparisons(at: Rewriter) -> None:
             tail = match["after"] or ""
         elif before is not None:
             tail = match["before"]
+        unit = at.linked(match["number"])[0].unit
+        if unit and is_type(label) and label is before:
+            tail, label, adjective = match["before"], None, Adjective(1, (unit,))  # rides over 50 km
         if label is None and adjective is None:
             return None
         if adjective and is_type(label) and match["before"]:

@@ -54,6 +54,8 @@ _SYNONYM = 0.85
 """Score of a synonym of a label, relative to the label itself."""
 STANDING = 0.5
 """Score of a type that a noun stands for though it is called otherwise."""
+_PER = 0.2
+"""How much less the unit of a rate is its label."""
 _SHORT = 0.9
 """Score of a label with an abbreviation of a word, relative to the label with the word itself."""
 _INITIAL = 0.8
@@ -143,6 +145,8 @@ class LabelLookup:
                 score = 0.0  # orders shipped: not the order_shipping_charges
             if not option.attribute and score == 1 and len(words) == 1 and words[0].endswith("ed"):
                 score = DERIVED_LABEL  # elected, of elections
+            if score and score < _WHOLE and self._is_per(stems, option):
+                score *= 1 - _PER  # words, of a rate_per_word
             if option.attribute == "key" and score < _WHOLE and not _KEYS.isdisjoint(label):
                 score = 0.0  # counties: not the county_id
             if score:
@@ -174,6 +178,11 @@ class LabelLookup:
         # A type also by its last word, beside an attribute of that name: the makers, of car_maker.
         kept = [o for o in options if o.score >= best - (0.15 if o.attribute else 0.3)]
         return tuple(sorted(kept, key=lambda option: -option.score))
+
+    def _is_per(self, stems: Sequence[str], option: LabelOption) -> bool:
+        """Return whether all words are what an attribute is counted by: *kilo*, of a price_per_kilo."""
+        words = label_words(option.attribute)
+        return "per" in words and {*stems} <= {*map(stem, words[words.index("per") :])}
 
     def _of_class(self, words: Sequence[str]) -> list[LabelOption]:
         """Return the labels that end with another noun for a kind: *blood type*, of a blood_group."""

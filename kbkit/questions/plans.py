@@ -45,7 +45,9 @@ class Planner(GroupPlanner):
         clauses.context += [link for link in clauses.events if link.labels[0].type not in context]
         if clauses.is_how_much and not clauses.targets:
             clauses.targets.append(self._how_much())
-        if clauses.averaged is not None and not clauses.targets:
+        if clauses.averaged is not None:
+            if clauses.targets:
+                raise NotReadError("an average")  # how late are flights on average, of a flight_no
             clauses.targets.append(self._averaged(clauses.averaged))
         clauses.targets += [found for found in (self._when(), self._where()) if found is not None]
         asked = self._asked()

@@ -27,6 +27,8 @@ _DIRECTION = (
 _MOST = 2.0**31 - 1
 """Limit on how many nodes are asked for."""
 _DESCENDING = ("descending", "decreasing", "reverse", "desc")
+_LASTING = frozenset(("serving", "standing", "established"))
+"""Verbs of what began first: *the longest serving nurse*."""
 _NOUNS = {**dict.fromkeys(("people", "inhabitants", "residents"), ("population", "inhabitants")), "money": PRICES}
 """What nouns that few attributes have count."""
 
@@ -96,13 +98,14 @@ def rankings(at: Rewriter) -> None:
         if number is None or is_type(at.link(match["by"])) or not is_type(at.link(match["type"])):
             return None
         sign = SUPERLATIVES.get(match["word"], Adjective(-1 if match["word"] == "bottom" else 1, ())).sign
-        total = TOTALS[match["total"].strip()] if match["total"] else ""
+        total = TOTALS[match["total"].strip()] if match["total"] else "sum" if match["overall"] else ""
         at.clauses.most = Most(at.link(match["by"]), Adjective(sign, ()), whole(number), total=total)
         return f"{match['type']} <S0>"
 
     at.apply(
         rf"(?:the )?(?P<word>top|highest|best|largest|lowest|bottom) (?P<number>{N}) (?P<type>{L}) "
-        rf"(?:by|in|in terms of|ranked by|according to) (?:the |their )?(?P<total>(?:{'|'.join(TOTALS)}) )?(?P<by>{L})",
+        rf"(?:by|in|for|in terms of|ranked by|according to) (?:the |their )?(?P<total>(?:{'|'.join(TOTALS)}) )?(?P<by>{L})"
+        "(?P<overall> overall| in total| altogether)?",
         ranked,
     )
 
@@ -138,11 +141,13 @@ def _by_verbs(at: Rewriter) -> None:
             return None
         number = at.link(match["few"] or match["number"])
         adjective = Adjective(SUPERLATIVES[match["word"]].sign, (verb, stem(verb)))
+        if match["word"] == "longest" and verb in _LASTING:
+            adjective = ADJECTIVES["early"]
         at.clauses.most = Most(None, adjective, whole(number) if number else 1)
         return f"{match['label']} <S0>"
 
     at.apply(
-        rf"(?:the )?(?:(?P<few>{N}) )?(?P<word>highest|lowest|best|worst|top|longest) (?:(?P<number>{N}) )?"
+        rf"(?:the )?(?:top )?(?:(?P<few>{N}) )?(?P<word>highest|lowest|best|worst|top|longest) (?:(?P<number>{N}) )?"
         rf"(?P<verb>[a-z]+) (?P<label>{L})",
         said,
     )

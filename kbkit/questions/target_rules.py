@@ -48,6 +48,7 @@ _MARKED = frozenset(
 _EVENT = 0.85
 """Least score of a type that a verb is derived from: *adopted*, of adoptions."""
 _POSSESSIVES = ("their", "its", "his", "her")
+_EACH = ("each", "every", "any", "per")
 _RELATIVE = ("that", "which", "who", "with", "whose")
 _UNSAID = FUNCTION_WORDS | PLAIN_WORDS | PERSON_WORDS | GREETINGS
 """Words that need no explanation."""
@@ -267,8 +268,10 @@ def _numbers_left(at: Rewriter) -> None:
 def _is_noun(clauses: Clauses, parts: Sequence[str], place: int) -> bool:
     """Return whether a word of what is left is no verb, by the words beside it."""
     part, before, after = parts[place], parts[place - 1] if place else "", "".join(parts[place + 1 : place + 2])
-    if before in PREPOSITIONS or before in ("the", "a", "an", *_POSSESSIVES) or before in clauses.unexplained:
+    if before in PREPOSITIONS or before in ("the", "a", "an", *_POSSESSIVES, *_EACH) or before in clauses.unexplained:
         return True
+    if not before and after.startswith("<L"):
+        return True  # budget airlines
     if re.fullmatch(r"<C\d+>", before) and (part.endswith("s") or is_plural(part)):
         values = clauses.restrictions[int(before[2:-1])].values
         if values and values[-1].number:
@@ -361,6 +364,10 @@ def _beginning(at: Rewriter) -> None:
     first = asks[1] if asks else ""
     at.clauses.is_who = first in ("who", "whom", *PERSON_WORDS)
     at.clauses.is_where = first == "where"
+    be = r" (?:who|whos) (?:(?:is|are|was|were|s) )?(?:(?:our|the|your|my|a|an|their) )?(?:(?:<N\d+>|(?!<)\w+) ){0,3}"
+    named = re.match(rf"{be}(?P<type>{L})(?= )", at.text) if re.match(" who (?:is|are|was|were) ", at.text) else None
+    if named and is_type(at.link(named["type"])):  # who is our oldest client
+        at.clauses.is_who, at.clauses.is_named = False, True
     owned = re.match(rf" whose (?P<type>{L})(?= )", at.text)
     if owned and is_type(at.link(owned["type"])):  # whose accounts were closed
         at.clauses.is_who = at.clauses.is_whose = True
@@ -370,6 +377,7 @@ def _beginning(at: Rewriter) -> None:
         sign = at.restrict(Restriction(at.link(owned["label"]), "=", at.linked(owned["value"])))
         at.text = f" who has {sign}{at.text[owned.end() :]}"
     at.text = re.sub(r" (?:take|takes|took|taken|taking) (?:part|place)(?= )", "", at.text)
+    at.apply(rf"(?P<how>how much (?:{L} )?)money(?= )", lambda found: found["how"])
     among = r"among(?: all)?(?: (?:the|our|your|these))?"
     at.apply(rf"number of (?P<value>{V}) {among} (?P<type>{L})", lambda m: f"number of {m['type']} {m['value']}")
     at.apply(rf"(?P<label>{L}) (?:that |which )?(?:it|they) (?:is|are|was|were)(?= <L)", lambda m: m["label"])
