@@ -20,6 +20,8 @@ from kbkit.questions.link_words import is_participle
 from kbkit.questions.links import QuestionLink
 from kbkit.questions.meanings import NotReadError
 
+_COUNTING = frozenset(("count", "number", "total", "quantity"))
+"""Words of labels that *how many* asks for."""
 _PLACE = 0.6
 """Least similarity of *where* and a type of places."""
 _SAID = 0.5
@@ -253,6 +255,9 @@ class AskedPlanner(ConditionPlanner):
         """Return the attribute itself for a number that is an attribute: ``how many cylinders does it have``."""
         if target.total != "count" or target.is_distinct or target.label is None or target.label.types():
             return target
+        numbers = tuple(o for o in target.label.labels if _COUNTING & {*label_words(o.attribute)})
+        target = replace(target, label=replace(target.label, labels=numbers or target.label.labels))
+        assert target.label is not None
         option = self._attribute(target.label, self._conditioned())
         if not self._is_number(option) or (
             option.score == 1 and not all(self._is_number(one) for one in target.label.attributes())

@@ -211,7 +211,8 @@ class Meanings:
             verbs = [word for word in self.clauses.unexplained if is_participle(word) and word not in LIGHT_VERBS]
             if verbs and max(float(labels.similarity(word)[label]) for word in verbs) < _SAID_OF_DATES:
                 raise NotReadError(SEVERAL_DATES)  # expired before 2018, of valid_from and valid_to
-            self.doubts.choices += max(others) > best - _SAME_TIME
+            if max(others) > best - _SAME_TIME:
+                raise NotReadError(SEVERAL_DATES)
         self.doubts.label = min(self.doubts.label, best)
         self.doubts.followed.add(label)
         return chosen

@@ -90,7 +90,7 @@ class Planner(GroupPlanner):
         if clauses.is_yes_no and not totals and all(map(self._is_held, plain)):
             return Aggregate("exists", tree)
         if clauses.groups and totals:
-            return self._grouped(tree, totals)
+            return self._grouped(tree, totals, plain)
         if self._has_best_of_groups(totals):
             return self._best_of_groups(tree, plain)
         if clauses.most is not None and clauses.most.is_common:

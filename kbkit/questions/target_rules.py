@@ -92,7 +92,8 @@ def _groups(at: Rewriter) -> None:
     if at.clauses.groups:  # for each citizenship, how many singers are from that country
         at.apply(r"(?:(?:from|in|of|for|by|to|with|at|on) )?(?:that|this|each|the same) (?!<)\w+", lambda _: "")
     if at.clauses.groups or any(target.total == "count" for target in at.clauses.targets):
-        at.apply(r"(?:in|for|of|by|from) each(?: <N\d+>| of them)?", lambda _: "")
+        verb = "(?:is|are|was|were|do|does|did|has|have|had)(?= )"
+        at.apply(rf"(?:in|for|of|by|from) each(?: <N\d+>| of them)?(?! (?!{verb})[a-z])", lambda _: "")
     if any(target.total for target in at.clauses.targets):
         at.apply(
             r"(?:grouped by|group by|(?<!ed )(?<!en )(?<!made )(?<!built )(?<!led )by|for(?: all)?(?: the)? different|"
