@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -246,10 +247,10 @@ class AskedPlanner(ConditionPlanner):
         return telling[0] if len(telling) == 1 else ""
 
     def _is_nameless(self, kind: int) -> bool:
-        """Return whether the nodes of a type are called by their keys only, to judge by the first."""
+        """Return whether the nodes of a type are called by their keys only, and these are codes, to judge by the first."""
         nodes = self.elements.session.stores.nodes
         row = nodes.row(self.elements.types[kind].first)
-        return row.name == row.key
+        return row.name == row.key and not _NAME.fullmatch(row.name)
 
     def _uncounted(self, target: AskedTarget) -> AskedTarget:
         """Return the attribute itself for a number that is an attribute: ``how many cylinders does it have``."""
@@ -279,6 +280,10 @@ class AskedPlanner(ConditionPlanner):
         for word in DWELLING if target.label.text.casefold() in COUNTED else ():
             self._explain(word)
         return AskedTarget(target.label, "sum" if is_sum else "", target.of)
+
+
+_NAME = re.compile(r"(?=.*[a-z])[^\W\d_][^\d_]*")
+"""A key that is a name: words without digits, not all in capitals."""
 
 
 def _is_price(name: str) -> bool:

@@ -102,6 +102,8 @@ class AttributeTests(Meanings):
             option.type, option.attribute
         ):
             return ConditionPart(option.type, (Condition(option.attribute, "=", (0,)),))  # bookings with no children
+        if self.elements.is_yearly(option.type, option.attribute):
+            return ConditionPart(option.type, (Condition(option.attribute, "missing", ()),))  # films without a year
         known = next((a for a in self.elements.types[option.type].attributes if a.name == option.attribute), None)
         if known is None or known.type != "VARCHAR":
             raise NotReadError(f"no '{restriction.label.text}'")

@@ -61,6 +61,8 @@ cross-validated over nine databases of others.
 ``words`` and ``verbs`` that nothing explains, 1 minus the worst score of a ``label``, ``relations`` that are followed,
 ``choices`` among equals, labels ``mismatched`` with values, ``empty`` answers, and conditions that ``all`` nodes meet.
 """
+_SURELY = 0.75
+"""Least score of a label of a reading whose answers are none."""
 _AKIN = 0.4
 """Least similarity of a verb for an outcome and what it is about: *won* a prize."""
 _DWELLING = frozenset(DWELLING) - {"living"}  # living writers
@@ -223,9 +225,25 @@ class ClauseReading:
     @property
     def is_trusted(self) -> bool:
         """Whether it explains every content word and has answers."""
-        if self.tree is None or len(set(self.unexplained)) > MAX_WORDS or not self.has_answers:
+        if self.tree is None or len(set(self.unexplained)) > MAX_WORDS:
             return False
-        return not keeps_most(self.elements, self.tree)
+        return not keeps_most(self.elements, self.tree) if self.has_answers else self.is_surely_empty
+
+    @cached_property
+    def is_surely_empty(self) -> bool:
+        """Whether nodes would meet the conditions but for a number that all are below or above: *after 2050*."""
+        tree = self.tree
+        doubts = self.planner.doubts
+        if not isinstance(tree, Filter) or doubts.choices or doubts.words or doubts.label < _SURELY or self.verbs:
+            return False
+        is_number = [
+            isinstance(test, Comparison) or (isinstance(test, Condition) and test.op in ("<", ">", "<=", ">="))
+            for test in tree.conditions
+        ]
+        if not any(is_number):
+            return False
+        rest = tuple(test for test, number in zip(tree.conditions, is_number, strict=True) if not number)
+        return len(AnswerSet(self.elements.session, Filter(tree.source, rest) if rest else tree.source)) > 0
 
     @cached_property
     def features(self) -> dict[str, float]:

@@ -385,6 +385,15 @@ def equal_numbers(at: Rewriter) -> None:
         is_other = bool(numbered and re.search(" (?:in|on) ", match[0]))  # 8 cylinders in 1974
         return None if is_type(label) or is_other else restricted(label, match)
 
+    def counted(match: re.Match[str]) -> str | None:
+        label, before = at.link(match["label"]), re.findall(L, match.string[: match.start()])
+        if not is_type(label) or not before or not is_type(at.link(before[-1])) or at.clauses.most is not None:
+            return None
+        values = at.linked(match["value"])
+        if match["not"] or len(values) > 1 or values[0].unit or not values[0].number.isdigit():
+            return None
+        return at.restrict(Restriction(label, "=", values, operand="number"))  # in two languages
+
     def dated(match: re.Match[str]) -> str | None:
         values = at.linked(match["value"])
         if not all(re.fullmatch(r"(?:1\d|20)\d\d(?:-\d\d){0,2}", value.number) for value in values):
@@ -404,6 +413,7 @@ def equal_numbers(at: Rewriter) -> None:
     no = rf"(?P<not>{_NO} )?"
     at.apply(rf"(?P<label>{L}) {BE}{no}(?:either |equal to |exactly |in |on )*{_NUMBERS}(?! <L)", labelled)
     at.apply(rf"(?P<not>not )?(?:with |has |have |having |had |exactly )*{_NUMBERS} (?P<label>{L})", labelled)
+    at.apply(rf"(?P<not>not )?(?:with|has|have|having|had|in) (?:exactly )?{_NUMBERS} (?:different )?(?P<label>{L})", counted)
     at.apply(
         rf"(?P<not>not )?(?:either )?(?:in|on|during|of|from) (?:the )?(?:year )?(?:of )?(?:either )?{_NUMBERS}", dated
     )

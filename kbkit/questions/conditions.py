@@ -310,6 +310,9 @@ class ConditionPlanner(MeasureTests):
             return self._measure_part(restriction)
         if restriction.values and not restriction.values[0].number and restriction.operand != "node":
             return self._valued(restriction, near)
+        if restriction.operand == "number" and restriction.label is not None:
+            counted = self._types_in([restriction.label])[0]
+            return ConditionPart(owner) if dry else self._counting(restriction, owner, counted)
         if restriction.operand == "times":
             [owner] = self._types_in([restriction.label] if restriction.label else [])
             return ConditionPart(owner) if dry else self._counting(restriction, owner, self._only_neighbour(owner))
@@ -344,7 +347,7 @@ class ConditionPlanner(MeasureTests):
         """Return a condition on the number of nodes of a type."""
         if restriction.operand == "node":
             return self._than_node(restriction, owner, self._count(owner, counted))
-        if restriction.operand not in ("", "times") or restriction.op == "between":
+        if restriction.operand not in ("", "times", "number") or restriction.op == "between":
             raise NotReadError("a count that is compared with more than a number")
         if "-" in restriction.values[0].number:
             raise NotReadError("a count that is compared with a month")

@@ -281,7 +281,8 @@ def _is_noun(clauses: Clauses, parts: Sequence[str], place: int) -> bool:
         return True  # patient and time
     if not before and after in ("<G0>", "by", "per", "and", "or"):
         return True  # wins by region, kids and spouses
-    is_modifier = part.endswith(("ing", "ed")) and not clauses.is_yes_no and not before.startswith(("<L", "<T"))
+    is_modifier = part.endswith(("ing", "ed")) and not clauses.is_yes_no
+    is_modifier &= not before.startswith(("<L", "<T")) and before not in ("who", "that")
     if after.startswith("<L") and (is_modifier or before in ("which", "what", "whose")):
         return True  # ukraine winning songs, what blood type
     is_first = not any(one.startswith("<") for one in parts[:place])
