@@ -19,7 +19,7 @@ _ASSERTING = frozenset("is are was were has have had having with without that wh
 _DENYING = frozenset("out not no never t without non don doesn didn".split())  # noqa: SIM905
 _BETWEEN = frozenset(
     """
-    a an any in on for of under be been still yet already now currently its their
+    a an any both in on for of under be been still yet already now currently its their
     do does did isn aren wasn weren hasn haven hadn
     """.split()  # noqa: SIM905
 )
@@ -61,7 +61,7 @@ def booleans(at: Rewriter) -> None:
             return None
         return f"<C{match['number']}> {held(label, negated=bool(match['not']))}"  # vegan and gluten free
 
-    at.apply(rf"<C(?P<number>\d+)> and (?P<not>not )?(?P<label>{L})(?! <L)", also)
+    at.apply(rf"<C(?P<number>\d+)> and (?P<not>not )?(?:(?:a|an) )?(?P<label>{L})(?! <L)", also)
 
     def had(match: re.Match[str]) -> str | None:
         label, verb = at.link(match["label"]), match["verb"]

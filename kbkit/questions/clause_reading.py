@@ -120,6 +120,10 @@ class ClauseReader:
         planner = Planner(self.elements, links, clauses, words, [token.word for token in question.tokens])
         try:
             tree = planner.plan()
+            if clauses.is_yes_no and not isinstance(tree, Aggregate):
+                raise NotReadError("yes or no")
+            if clauses.is_yes_no and isinstance(tree, Aggregate) and tree.op == "values":
+                raise NotReadError("yes or no")
             text = question.text.casefold()
             text = text.replace("who", "what", 1) if clauses.is_named else text
             if asks := other_kind(self.elements, tree, text) or _other_than_named(

@@ -203,6 +203,7 @@ def comparisons(at: Rewriter) -> None:
         tail = match["before"] if match["after"] and is_type(at.link(match["before"])) else ""
         return f"{tail or ''} {at.restrict(Restriction(label, op, number))}"
 
+    at.apply(rf"(?P<before>){BE}(?P<number>{N}) (?P<after>{L}) (?P<or>{_OR_MORE})", plain)
     at.apply(rf"(?:(?P<before>{L}) )?{BE}(?P<number>{N}) (?P<or>{_OR_MORE})(?: (?P<after>{L}))?", plain)
 
 

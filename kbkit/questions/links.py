@@ -15,6 +15,7 @@ from kbkit.english.question_words import (
     COMPARATIVES,
     EXTREMES,
     FUNCTION_WORDS,
+    MONEY,
     SUPERLATIVES,
     TOTALS,
 )
@@ -36,10 +37,11 @@ MAX_LABEL = 5
 _MEASURING = frozenset([*TOTALS, *EXTREMES])
 """Words after which a number is meant."""
 _NAMES = frozenset(["name", "names", "title", "titles"])
-_UNNAMED = FUNCTION_WORDS - _NAMES
+_UNNAMED = (FUNCTION_WORDS | {"per"}) - _NAMES
 """Words that neither begin nor end a link."""
 _DETERMINERS = frozenset("all any both each either every".split())  # noqa: SIM905
 _QUOTED = re.compile(r"\"([^\"]+)\"|'([^']+)'(?!\w)|\u201c([^\u201d]+)\u201d|\u2018([^\u2019]+)\u2019")
+_DIGITS = re.compile(r"\d")
 _SIGN = re.compile(r"[-+#*\u2212]+(?!\w)")
 """Signs that end a value."""
 _NO_UNIT = MeasuringUnit("", Decimal(1))
@@ -272,17 +274,24 @@ class Linker:
         text = question.text[start:end]
         unit = words[-1] if len(words) == 2 and UNITS.get(words[-1], _NO_UNIT).measures in self._labels.measured else ""
         number = link_number(words[:1] if unit else words, text.split()[0] if unit else text)
+        before = question.text[: start].split()[-1:]
+        if len(words) == 1 and words[0] in MONEY and before and _DIGITS.search(before[0]):
+            return None  # 30 euros, where a column is in EUR
         if number and unit:
             return QuestionLink(span[0], span[-1] + 1, text, number=number, unit=unit)
         if number:
             return QuestionLink(span[0], span[-1] + 1, text, number=number)
         is_operator = len(words) == 1 and span[0] in question.operators
+        is_operator |= words in (["first"], ["last"]) and span[-1] + 1 == len(question.tokens)  # cheapest first
         if not is_operator and (signed := self._signed(question, span)):
             return signed
         if is_operator or {words[0], words[-1]} & _UNNAMED:
             is_name = bool(nodes) and text != text.lower() and not is_operator
             return QuestionLink(span[0], span[-1] + 1, text, nodes=nodes) if is_name else None
         labels = self._labels.labelled(words)
+        if words == ["people"] and (not labels or labels[0].score < _WHOLE) and _selects(question, span[-1] + 1):
+            kinds = self.elements.people
+            return QuestionLink(span[0], span[-1] + 1, text, tuple(LabelOption(n) for n in kinds)) if len(kinds) == 1 else None
         if not labels and len(words) <= MAX_LABEL and not {*words} & _DETERMINERS:
             labels = self._labels.initials(words)
         if len(words) == 1 and (not labels or labels[0].score < 1):
@@ -349,6 +358,18 @@ class Linker:
         return (), ()
 
 
+def _selects(question: Question, at: int) -> bool:
+    """Return whether a word follows that says which people are meant: *people without a car*."""
+    words = [token.word for token in question.tokens[at : at + 1]]
+    return bool(words) and words[0] in ("who", "whose", "with", "without", "that", "on", "in", "from", "at")
+
+
+def _are_listed(question: Question, links: list[QuestionLink], last: QuestionLink) -> bool:
+    """Return whether *and* and another attribute follow: *make model and year*."""
+    after = next((one for one in links if one.first == last.last + 1), None)
+    return after is not None and question.tokens[last.last].word == "and" and bool(after.attributes())
+
+
 def _compounds(question: Question, links: list[QuestionLink]) -> list[QuestionLink]:
     """Join a type and an attribute of it that follows: ``singer citizenship``."""
     result: list[QuestionLink] = []
@@ -371,7 +392,8 @@ def _compounds(question: Question, links: list[QuestionLink]) -> list[QuestionLi
             own = tuple(option for option in link.labels if option.type in types and option.attribute)
             if not own and link.types() and len(before.labels) == len(before.types()):
                 own = link.labels  # car models
-            are_attributes = before.attributes() and link.attributes() and not before.types() and not link.types()
+            are_attributes = bool(before.attributes() and link.attributes() and not before.types() and not link.types())
+            are_attributes &= not _are_listed(question, links, link) and not before.labels[0].is_date
             if not own and are_attributes and link.labels[0].score >= _WHOLE:
                 own = tuple(replace(option, score=0.8 * option.score) for option in link.labels)  # population density
             if own:

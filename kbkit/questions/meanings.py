@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 
 from kbkit.answers.syntax import (
     Combine,
+    Condition,
     Expression,
+    Filter,
     Group,
     Key,
     Name,
@@ -16,6 +18,7 @@ from kbkit.answers.syntax import (
     PathFunction,
 )
 from kbkit.english.question_words import LIGHT_VERBS, PRICES, Adjective
+from kbkit.english.words import may_be_verb
 from kbkit.questions.clauses import Clauses, is_type
 from kbkit.questions.elements import MAX_HOPS, MOST, Elements, numeric
 from kbkit.questions.expressions import is_date, step
@@ -41,6 +44,8 @@ _OTHER_DATE = 0.4
 """How much less likely a date of a type further off is, if the nearest type has dates."""
 _SAME_TIME = 0.03
 """How much better one of several dates must be said, at least."""
+_UNSAID = 2
+"""Choices by chance that a path counts which no word says though a verb is left."""
 _SAME_PRICE = 0.15
 """How much better one of several prices must fit, at least."""
 _TIMED = 0.75
@@ -246,9 +251,29 @@ class Meanings:
         if len(paths) > 1 and self._expressed(paths[0]) - self._expressed(paths[1]) < ALIKE:
             self.doubts.choices += 1
         self._taken.add((source, target))
+        if self._is_unsaid(paths[0], source, target):
+            self.doubts.choices += _UNSAID
         self.doubts.relations += len(paths[0])
         self.doubts.followed |= {self.elements.all[hop].label for hop in paths[0]}
         return paths[0]
+
+    def _is_unsaid(self, path: list[int], source: int, target: int) -> bool:
+        """Return whether a verb says how two types are related, but no word of the path, and another one is hardly longer.
+
+        Customers *bought* a product: by a review that they wrote, or by an order?
+        """
+        verbs = [word for word in self.clauses.unexplained if may_be_verb(word) and word not in LIGHT_VERBS]
+        between = [int(self.elements.target[hop]) for hop in path[:-1]]
+        if not verbs or not between:
+            return False
+        relations, types = self.elements.labels.similarity, self.elements.type_labels.similarity
+        for word in verbs:
+            said = [float(relations(word)[self.elements.all[hop].label]) for hop in path]
+            if max([*said, *(float(types(word)[kind]) for kind in between)]) >= FAINT:
+                return False
+        others = {int(self.elements.target[hop]) for hop in self.elements.from_type(source).tolist()}
+        others -= {source, target, *between}
+        return any(self._distance(kind, target) <= len(path) for kind in others)
 
     def _reached(self, tree: Expression, source: int, target: int) -> Expression:
         """Return the nodes of a type that some nodes lead to; if they are named, by each relation that may be meant.
@@ -320,6 +345,9 @@ class Meanings:
         if not nodes:
             raise NotReadError(f"no {self.elements.types[kind].name} is '{link.text}'")
         known = self.elements.types[kind].name
+        if len(nodes) > 1:
+            names = {self.elements.session.stores.nodes.name(node) for node in nodes}
+            return Filter(Nodes(known), (Condition("name", "=" if len(names) == 1 else "in", tuple(sorted(names))),))
         trees = tuple(Nodes(known, self._selector(kind, node)) for node in nodes)
         return trees[0] if len(trees) == 1 else Combine("|", trees)
 

@@ -31,6 +31,7 @@ from kbkit.questions.meanings import NO_ATTRIBUTE, SEVERAL_DATES
 from kbkit.questions.mentions import Mention, mentions
 from kbkit.questions.plain_text import (
     has_decade,
+    in_full,
     with_columns,
     with_currency,
     with_decades,
@@ -154,6 +155,8 @@ class Read:
         ignored += ["a superlative"] * is_unfit
         is_unfit = self.by_clauses.names_other_kind and self.chain.has_attribute_superlative
         ignored += ["whether a total is meant"] * is_unfit  # which product sold the largest quantity
+        dates = (link.number for link in self.by_clauses.links if "-" in link.number)
+        ignored += [f"'{date}'" for date in dates if date not in self.chain.expression]  # before 2025-03: not 2025
         is_any = doubts.is_any_date or (self.by_clauses.reason == SEVERAL_DATES and self.chain.has_attribute)
         ignored += [SEVERAL_DATES] * is_any
         is_same = bool(re.search(r"\bsame\b|\bshares?\b.+\bwith\b", self.question.text.casefold()))
@@ -300,7 +303,7 @@ class QuestionReader:
 
     def _plain(self, text: str) -> str:
         """Return the text of a question as it is read."""
-        text = with_currency(without_asides(without_introduction(text)))
+        text = with_currency(without_asides(without_introduction(in_full(text))))
         if (listed := with_columns(text)) != text and not self._names_a_question(text):
             text = listed
         if has_decade(text) and self._has_years(text):

@@ -10,6 +10,7 @@ from kbkit.english.question_words import (
     ADJECTIVES,
     FUNCTION_WORDS,
     GREETINGS,
+    MONEY,
     PERSON_WORDS,
     PLAIN_WORDS,
     SUPERLATIVES,
@@ -47,6 +48,10 @@ _MARKED = frozenset(
 """Words that say that the question is another one, if no rule has read them."""
 _EVENT = 0.85
 """Least score of a type that a verb is derived from: *adopted*, of adoptions."""
+_LEAST_ASKED = 0.6
+"""Least score of an attribute that is asked for."""
+_RATES = ("hour", "day", "week", "month", "year", "night", "person", "head")
+"""What prices are for: *30 euros an hour*."""
 _POSSESSIVES = ("their", "its", "his", "her")
 _EACH = ("each", "every", "any", "per")
 _RELATIVE = ("that", "which", "who", "with", "whose")
@@ -134,6 +139,8 @@ def _owners_and_targets(at: Rewriter) -> None:  # noqa: PLR0912
                 clauses.unread.append("'how much'" if clauses.is_how_much else f"'{link.text}'")
             if link.text.casefold() in ADJECTIVES and re.search(rf"(?<! how) {part} {L}", text):
                 clauses.unread.append(f"'{link.text}'")  # tall mountains: from which height on?
+            if _is_said_of_type(at, text, part, link):
+                clauses.unread.append(f"'{link.text}'")
             if not clauses.targets or not re.search(rf" (?:have|has|had|having) (?:(?:a|an|any|the) )?{part}", text):
                 clauses.targets.append(AskedTarget(link, "", owners.get(part)))
         elif re.search(rf" and (?:which|what) {part}", text) and clauses.targets and not clauses.targets[0].total:
@@ -150,6 +157,16 @@ def _owners_and_targets(at: Rewriter) -> None:  # noqa: PLR0912
     _named_rows(at, text)
     _pairs(at, text)
     _heads(at, text)
+
+
+def _is_said_of_type(at: Rewriter, text: str, part: str, link: QuestionLink) -> bool:
+    """Return whether a label is said of nodes rather than asked for: *orders that are still open*, *out of stock*."""
+    if link.labels[0].score < _LEAST_ASKED:
+        return True
+    if link.labels[0].attribute in ("name", "key"):
+        return False
+    said = re.search(rf" (?P<type>{L}) (?:(?:that|which|who) )?(?:is|are|was|were) (?:(?!<)\w+ ){{0,2}}{part} $", text)
+    return bool(re.search(f" out of {part} ", text)) or (said is not None and is_type(at.link(said["type"])))
 
 
 def _is_event(clauses: Clauses, text: str, part: str, link: QuestionLink) -> bool:
@@ -380,6 +397,14 @@ def _beginning(at: Rewriter) -> None:
         at.text = f" who has {sign}{at.text[owned.end() :]}"
     at.text = re.sub(r" (?:take|takes|took|taken|taking) (?:part|place)(?= )", "", at.text)
     at.apply(rf"(?P<how>how much (?:{L} )?)money(?= )", lambda found: found["how"])
+    money = "|".join(MONEY)
+
+    def rated(match: re.Match[str]) -> str | None:
+        link = at.link(match["unit"])
+        return match["number"] if link is not None and link.text.casefold() in _RATES else None
+
+    at.apply(rf"(?P<number>{N}(?: (?:{money}))?) (?:an?|per) (?:{'|'.join(_RATES)})", lambda m: m["number"])
+    at.apply(rf"(?P<number>{N}(?: (?:{money}))?) (?:an?|per) (?P<unit>{L})", rated)
     among = r"among(?: all)?(?: (?:the|our|your|these))?"
     at.apply(rf"number of (?P<value>{V}) {among} (?P<type>{L})", lambda m: f"number of {m['type']} {m['value']}")
     at.apply(rf"(?P<label>{L}) (?:that |which )?(?:it|they) (?:is|are|was|were)(?= <L)", lambda m: m["label"])
