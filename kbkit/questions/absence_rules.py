@@ -47,7 +47,8 @@ def booleans(at: Rewriter) -> None:
 
     def said(match: re.Match[str]) -> str | None:
         label, said = at.link(match["label"]), match["said"].split()
-        if label is None or not is_boolean(label) or not _ASSERTING & {*said}:
+        is_denied = bool(_DENYING & {*said}) and bool({"do", "does", "did"} & {*said})  # who does not work remotely
+        if label is None or not is_boolean(label) or not (is_denied or _ASSERTING & {*said}):
             return None
         own = {*label_words(label.attributes()[0].attribute)}  # out of production, where a column is called so
         return held(label, negated=bool(_DENYING & {*said} - own), operand="never" if "never" in said else "")

@@ -52,7 +52,7 @@ _HAVE = "(?:have|use|include|contain|speak|play|own)"
 _LACKS = rf"(?:{_NO} |(?:do|does|did|don|doesn|didn) (?:not|t) {_HAVE} (?:a |an |any |the )?)"
 _UP = "more|above|greater|higher|over|older|later|longer"
 _OR_MORE = rf"(?:or|and) (?:{_UP}|less|fewer|below|lower|under|younger|earlier|shorter)"
-_VALUES = rf"(?P<value>{V}(?:(?: or| nor| and| and the)+ {V})*)"
+_VALUES = rf"(?P<value>{V}(?:(?: or| nor| and)+(?: the| an?)? {V})*)"
 _TIMES = {"once": "1", "twice": "2"}
 _NUMBERS = rf"(?P<value>{N}(?: (?:or|and) {N})*)"
 

@@ -134,6 +134,8 @@ class ConditionPlanner(MeasureTests):
             kind = self._owner(restriction, [*near, *inside])
             (inside[kind] if kind in inside and kind != owner else plain).append(restriction)
         parts = [self._part(restriction, owner, near) for restriction in plain]
+        if self.clauses.is_either and len(parts) > 2:
+            raise NotReadError("'or'")
         if self.clauses.is_either and len(parts) == 2:
             tree: Expression = Combine("|", tuple(self._joined(owner, [part]) for part in parts))
         else:

@@ -147,6 +147,8 @@ class LabelLookup:
                 score = DERIVED_LABEL  # elected, of elections
             if score and score < _WHOLE and self._is_per(stems, option):
                 score *= 1 - _PER  # words, of a rate_per_word
+            if {*stems} < {*label} and all(one.isdigit() for one in {*label} - {*stems}):
+                score = max(score, _SHORT)  # the electorate, of an electorate_2024
             if option.attribute == "key" and score < _WHOLE and not _KEYS.isdisjoint(label):
                 score = 0.0  # counties: not the county_id
             if score:

@@ -177,6 +177,7 @@ class Linker:
             is_verb = is_verb or (follows and may_be_verb(token.word))
             is_operator = at in question.operators or token.word in COMPARATIVES or token.word in SUPERLATIVES
             is_operator |= stem(token.word) in self._of_edges  # quantity, which is no unit_price
+            is_operator |= token.word in MONEY and at > 0 and tokens[at - 1].word[:1].isdigit()
             is_operator |= token.word == "about" and at + 1 < len(
                 tokens
             )  # complaints about noise, but: what is it about

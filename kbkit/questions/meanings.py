@@ -262,7 +262,8 @@ class Meanings:
 
         Customers *bought* a product: by a review that they wrote, or by an order?
         """
-        verbs = [word for word in self.clauses.unexplained if may_be_verb(word) and word not in LIGHT_VERBS]
+        verbs = [word for word in self.clauses.unexplained if may_be_verb(word)]
+        verbs = [word for word in verbs if self.clauses.is_who or word not in LIGHT_VERBS]
         between = [int(self.elements.target[hop]) for hop in path[:-1]]
         if not verbs or not between:
             return False
@@ -273,7 +274,8 @@ class Meanings:
                 return False
         others = {int(self.elements.target[hop]) for hop in self.elements.from_type(source).tolist()}
         others -= {source, target, *between}
-        return any(self._distance(kind, target) <= len(path) for kind in others)
+        is_long = self.clauses.is_who and len(path) > 2
+        return is_long or any(self._distance(kind, target) <= len(path) for kind in others)
 
     def _reached(self, tree: Expression, source: int, target: int) -> Expression:
         """Return the nodes of a type that some nodes lead to; if they are named, by each relation that may be meant.

@@ -331,6 +331,8 @@ class Planner(GroupPlanner):
             if is_type(target.label):
                 return Aggregate("count", tree)
             option = self._attribute(target.label, [self.focus])
+            if option.is_boolean:
+                raise NotReadError(f"'{target.label.text}'")  # loans requiring a courier
             return Aggregate("count", tree, (ValueColumn(option.attribute),))
         option = self._attribute(target.label, [self.focus], True)
         return Aggregate(target.total, tree, (ValueColumn(option.attribute),))

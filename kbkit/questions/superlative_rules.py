@@ -112,7 +112,8 @@ def rankings(at: Rewriter) -> None:
     def measured(match: re.Match[str]) -> str | None:
         by, number = at.link(match["by"]), at.link((match["number"] or match["few"] or "").strip())
         is_counted = bool(match["number_of"]) and is_type(by)  # the best customer by number of orders
-        is_number = by is not None and any(o.is_number for o in by.attributes()[:1])
+        own = by.attributes() if by is not None else []
+        is_number = any(o.is_number for o in own if o.score == own[0].score)
         if at.clauses.most is not None or by is None or not (is_counted or is_number):
             return None
         if not is_type(at.link(match["type"])) or (match["word"] in ("top", "bottom") and number is None):

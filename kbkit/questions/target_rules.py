@@ -139,6 +139,9 @@ def _owners_and_targets(at: Rewriter) -> None:  # noqa: PLR0912
                 clauses.unread.append("'how much'" if clauses.is_how_much else f"'{link.text}'")
             if link.text.casefold() in ADJECTIVES and re.search(rf"(?<! how) {part} {L}", text):
                 clauses.unread.append(f"'{link.text}'")  # tall mountains: from which height on?
+            if link.first == 1 and re.match(rf" whose {part}", text):
+                clauses.is_who = True
+                continue
             if _is_said_of_type(at, text, part, link):
                 clauses.unread.append(f"'{link.text}'")
             if not clauses.targets or not re.search(rf" (?:have|has|had|having) (?:(?:a|an|any|the) )?{part}", text):
@@ -165,6 +168,8 @@ def _is_said_of_type(at: Rewriter, text: str, part: str, link: QuestionLink) -> 
         return True
     if link.labels[0].attribute in ("name", "key"):
         return False
+    if link.labels[0].is_date and " " not in link.text and re.search(rf" {part} <L", text):
+        return True  # open work orders
     said = re.search(rf" (?P<type>{L}) (?:(?:that|which|who) )?(?:is|are|was|were) (?:(?!<)\w+ ){{0,2}}{part} $", text)
     return bool(re.search(f" out of {part} ", text)) or (said is not None and is_type(at.link(said["type"])))
 
@@ -230,6 +235,11 @@ def _pairs(at: Rewriter, text: str) -> None:
     named = [link for link in map(at.link, re.findall(L, text)) if link is not None and link is not other]
     if other is not None and is_type(other) and other.labels[:1] not in [link.labels[:1] for link in named]:
         clauses.unread.append("'also'")  # artists who were also presenters, but not countries that are also countries
+    beside = re.search(rf" (?:with|and|including|plus) (?:their|its) (?P<second>{L})(?= $)", text)
+    second = at.link(beside["second"]) if beside else None
+    if second is not None and is_type(second) and second in clauses.context[1:] and not clauses.targets:
+        clauses.targets = [AskedTarget(_names_of(link)) for link in (clauses.context[0], second)]
+        return  # the versions with their project
     if joined is None:
         return
     owned = joined["of"].split()
@@ -401,10 +411,10 @@ def _beginning(at: Rewriter) -> None:
 
     def rated(match: re.Match[str]) -> str | None:
         link = at.link(match["unit"])
-        return match["number"] if link is not None and link.text.casefold() in _RATES else None
+        return match["number"] if link is not None and link.text.casefold() in (*_RATES, "percent") else None
 
     at.apply(rf"(?P<number>{N}(?: (?:{money}))?) (?:an?|per) (?:{'|'.join(_RATES)})", lambda m: m["number"])
-    at.apply(rf"(?P<number>{N}(?: (?:{money}))?) (?:an?|per) (?P<unit>{L})", rated)
+    at.apply(rf"(?P<number>{N}(?: (?:{money}))?) (?:(?:an?|per) )?(?P<unit>{L})", rated)
     among = r"among(?: all)?(?: (?:the|our|your|these))?"
     at.apply(rf"number of (?P<value>{V}) {among} (?P<type>{L})", lambda m: f"number of {m['type']} {m['value']}")
     at.apply(rf"(?P<label>{L}) (?:that |which )?(?:it|they) (?:is|are|was|were)(?= <L)", lambda m: m["label"])
