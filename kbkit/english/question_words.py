@@ -138,7 +138,7 @@ PLAIN_WORDS = _words(
     either each exist exists existing listed available present altogether whose all order sorted please together
     following corresponding respective respectively currently entire every details information where amount value
     values there kind kinds type types sort in if among amongst database dataset
-    recorded stored still
+    recorded stored still anything everything
     """
 )
 """Further words that need no explanation beside the clauses of a question."""

@@ -204,7 +204,7 @@ def unrelated(at: Rewriter) -> None:
     at.apply(
         rf"{aux}{negation}(?:been |ever |yet |actually )*(?P<label>{L}) (?:anything|anyone|anybody)(?! <L)", at_all
     )
-    some = "(?:anything|anyone|anybody|any|at all|yet)"
+    some = "(?:(?:in|from|to|for|on|at|with) )?(?:anything|anyone|anybody|any|at all|yet)(?: from us| yet| here)*"
     at.apply(rf"{aux}{negation}(?:been |ever |yet |actually )*(?P<label>{L}) {some}(?! <L)", by_verb)
     at.apply(rf"{aux}never (?:been |actually )?{verb}(?= $)", never)
 

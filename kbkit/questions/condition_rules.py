@@ -97,7 +97,15 @@ def averages(at: Rewriter) -> None:
             return None
         return f"{tail} {at.restrict(Restriction(label, op, (), False, adjective, 'avg'))}"
 
-    op = rf"(?P<op>{_OP}|(?:{_ADJECTIVE}) than)"
+    def amount(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        if label is None or is_type(label):
+            return None
+        op = _operator(f"{match['op']} than")
+        return at.restrict(Restriction(label, op, (), False, None, "avg"))  # that sold more tickets than average
+
+    at.apply(rf"(?:(?:that|which|who) )?(?:<L\d+> )?(?P<op>{_MORE}|{_LESS}) (?P<label>{L}) than {_AVERAGE}", amount)
+    op = rf"(?:for )?(?P<op>{_OP}|(?:{_ADJECTIVE}) than)"
     tail = rf"(?:{OF} <L\d+>)?"
     at.apply(rf"(?:(?P<before>{L}) )?{BE}{op} (?:that of )?{_AVERAGE}(?: (?P<after>{L}){tail})?", use)
 

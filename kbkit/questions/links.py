@@ -182,7 +182,7 @@ class Linker:
                 tokens
             )  # complaints about noise, but: what is it about
             is_operator |= token.word in _DETERMINERS or bool(related_words(token.word).places)  # German: no attribute
-            if not taken[at] and not is_verb and token.word not in FUNCTION_WORDS and not is_operator:
+            if not taken[at] and not is_verb and token.word not in FUNCTION_WORDS | {"per"} and not is_operator:
                 options = self._labels.similar(token.word)
                 is_said = is_participle(token.word) and any(link.first == at + 1 and link.types() for link in found)
                 if not options and at > 0 and tokens[at - 1].word in _MEASURING and not is_said:
@@ -286,6 +286,9 @@ class Linker:
         is_operator |= words in (["first"], ["last"]) and span[-1] + 1 == len(question.tokens)  # cheapest first
         if not is_operator and (signed := self._signed(question, span)):
             return signed
+        states = tuple(self.values.states(words)) if len(words) > 1 and words[0] in _UNNAMED else ()
+        if states:  # to do, on loan, in progress
+            return QuestionLink(span[0], span[-1] + 1, text, (), states)
         if is_operator or {words[0], words[-1]} & _UNNAMED:
             is_name = bool(nodes) and text != text.lower() and not is_operator
             return QuestionLink(span[0], span[-1] + 1, text, nodes=nodes) if is_name else None

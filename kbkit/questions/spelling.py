@@ -11,6 +11,7 @@ from kbkit.english.question_words import (
     COMPARATIVES,
     FUNCTION_WORDS,
     GREETINGS,
+    MONEY,
     MONTHS,
     NEGATIONS,
     NOBODY,
@@ -38,7 +39,7 @@ _OPERATORS = frozenset((*SUPERLATIVES, *COMPARATIVES, *TOTALS, *MONTHS, "between
 _CLOSED = frozenset(
     (
         *(FUNCTION_WORDS | PLAIN_WORDS | GREETINGS | NEGATIONS | NOBODY | PERSON_WORDS | PREPOSITIONS | _OPERATORS),
-        *(*NUMBERS, *SCALES, "eleven", "twelve", "thirteen", "fifteen", "twenty", "thirty", "fifty", "hundred"),
+        *(*MONEY, *NUMBERS, *SCALES, "eleven", "twelve", "thirteen", "fifteen", "twenty", "thirty", "fifty", "hundred"),
         *("whether", "while", "because", "although", "though", "during"),
         *("anything", "everything", "whatever", "whoever"),
         *("twice", "thrice", "himself", "herself", "itself", "themselves", "myself", "yours", "theirs", "neither"),

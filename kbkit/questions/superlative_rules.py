@@ -283,4 +283,5 @@ def orders(at: Rewriter) -> None:
     )
     inner = rf"(?:by|in order of|according to|in)(?: the| their| its)?(?: order of)? (?P<by>{L})"
     at.apply(rf"{verb} {inner}(?:(?: in| from)?(?: the)? (?P<dir>{_DIRECTION})(?: order)?)?", use)
+    at.apply(rf"{verb} by when (?:the |their |its )?(?:<L\d+> )??(?P<by>{L})(?P<dir>)(?= $)", use)
     at.apply(rf"in (?:the )?order of(?: the| their| its)? (?P<by>{L})(?P<dir>)(?= $)", use)

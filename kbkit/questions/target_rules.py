@@ -407,6 +407,11 @@ def _beginning(at: Rewriter) -> None:
         at.text = f" who has {sign}{at.text[owned.end() :]}"
     at.text = re.sub(r" (?:take|takes|took|taken|taking) (?:part|place)(?= )", "", at.text)
     at.apply(rf"(?P<how>how much (?:{L} )?)money(?= )", lambda found: found["how"])
+    def numbered(match: re.Match[str]) -> str | None:
+        return None if is_type(at.link(match["label"])) else f"{match['label']} of"  # the phone number of Ann
+
+    at.apply(rf"(?P<label>{L}) numbers? of(?= {V})", numbered)
+    at.text = at.text.replace(" due to ", " to ")
     money = "|".join(MONEY)
 
     def rated(match: re.Match[str]) -> str | None:

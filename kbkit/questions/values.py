@@ -53,6 +53,8 @@ class AttributeValues:
         self._of_people: list[tuple[set[str], AttributeValue]] = []
         self._with_stem: dict[str, list[tuple[frozenset[str], AttributeValue]]] = {}
         """The values of several words of columns that repeat values, by the stems of their words."""
+        self._states: set[tuple[int, str]] = set()
+        """The attributes that say what nodes have in common."""
         known = ColumnValues.of(stores)
         numbers = {node_type.name: number for number, node_type in enumerate(stores.schema.primary_types)}
         for node_type, attribute in text_attributes(stores.schema):
@@ -68,6 +70,7 @@ class AttributeValues:
             for text in texts:
                 self._add(AttributeValue(number, attribute.name, text))
                 if repeats:
+                    self._states.add((number, attribute.name))
                     self._add_parts(AttributeValue(number, attribute.name, text))
                 called = GENDERS.get(text.casefold(), ()) if has_genders else ()
                 called = (SHORT_DATES.get(text.casefold(), text.casefold()),) if has_dates else called
@@ -107,6 +110,11 @@ class AttributeValues:
     def of_people(self, parts: Sequence[str]) -> list[AttributeValue]:
         """Return the names of people with these words, among others."""
         return [value for known, value in self._of_people if known.issuperset(parts)]
+
+    def states(self, parts: Sequence[str]) -> list[AttributeValue]:
+        """Return the values with exactly these words of columns that repeat values: *on loan*."""
+        found = self._exact.get(" ".join(parts), [])
+        return [value for value in found if (value.type, value.attribute) in self._states]
 
     def named(self, parts: Sequence[str]) -> list[AttributeValue]:
         """Return the values with these words, or else with their stems."""
