@@ -150,9 +150,10 @@ GENDERS = {
 """What the values of a column that has both of them, and hardly others, are called."""
 
 _CALENDAR = (
-    "monday tuesday wednesday thursday friday saturday sunday january february march april may june july august "
-    "september october november december"
-).split()
+    *("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
+    *("january", "february", "march", "april", "may", "june", "july"),
+    *("august", "september", "october", "november", "december"),
+)
 SHORT_DATES = {name[:size]: name for name in _CALENDAR for size in (3, 4) if len(name) > size}
 """The days and months that short values of a column that has several such are: Sat, Sept."""
 

@@ -13,7 +13,7 @@ from kbkit.questions.expressions import is_date
 from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.lexicon import label_words
 from kbkit.questions.link_words import denied_root, is_participle
-from kbkit.questions.links import QuestionLink
+from kbkit.questions.question_link import QuestionLink
 
 _ASSERTING = frozenset("is are was were has have had having with without that who which out".split())  # noqa: SIM905
 _DENYING = frozenset("out not no never t without non don doesn didn".split())  # noqa: SIM905
@@ -233,7 +233,8 @@ def absences(at: Rewriter) -> None:
     no = (
         r"with(?: \w+)? no|without(?: ever)?(?: (?!<)\w+ing)?(?: any| an?)?|(?:has|have|having|had) no|no|not a single|"
         r"never (?:(?:\w+|<L\d+>) )?(?:(?:us|me|them) )?(?:any|an|a)|"
-        rf"not in any|not (?:(?!<)\w+|<L\d+>) (?:by|in|on|at|for) (?:any|an?)|(?:(?:that|which|who) )?{do} (?:not|t)(?: (?!<)\w+){{0,3}}(?: any| a| an| in any)?(?: single)?"
+        r"not in any|not (?:(?!<)\w+|<L\d+>) (?:by|in|on|at|for) (?:any|an?)|"
+        rf"(?:(?:that|which|who) )?{do} (?:not|t)(?: (?!<)\w+){{0,3}}(?: any| a| an| in any)?(?: single)?"
     )
 
     def missing(match: re.Match[str]) -> str | None:

@@ -18,8 +18,8 @@ from kbkit.questions.elements import MAX_HOPS, MOST, Element
 from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.lexicon import label_words
 from kbkit.questions.link_words import is_participle
-from kbkit.questions.links import QuestionLink
 from kbkit.questions.meanings import NotReadError
+from kbkit.questions.question_link import QuestionLink
 
 _COUNTING = frozenset(("count", "number", "total", "quantity"))
 """Words of labels that *how many* asks for."""
@@ -247,7 +247,7 @@ class AskedPlanner(ConditionPlanner):
         return telling[0] if len(telling) == 1 else ""
 
     def _is_nameless(self, kind: int) -> bool:
-        """Return whether the nodes of a type are called by their keys only, and these are codes, to judge by the first."""
+        """Return whether the nodes of a type are called by keys that are codes, to judge by the first."""
         nodes = self.elements.session.stores.nodes
         row = nodes.row(self.elements.types[kind].first)
         return row.name == row.key and not _NAME.fullmatch(row.name)

@@ -34,12 +34,13 @@ from kbkit.questions.clauses import Clauses
 from kbkit.questions.elements import VALUE, Elements
 from kbkit.questions.lexicon import cosine
 from kbkit.questions.link_words import is_participle
-from kbkit.questions.links import Linker, QuestionLink
+from kbkit.questions.links import Linker
 from kbkit.questions.meanings import NotReadError
 from kbkit.questions.measure_nouns import MeasureNouns
 from kbkit.questions.mentions import Mention
 from kbkit.questions.plans import Planner
 from kbkit.questions.question import Question
+from kbkit.questions.question_link import QuestionLink
 from kbkit.questions.target_rules import read_clauses
 from kbkit.questions.type_nouns import TypeNouns
 from kbkit.questions.values import AttributeValues
@@ -126,9 +127,7 @@ class ClauseReader:
                 raise NotReadError("yes or no")
             text = question.text.casefold()
             text = text.replace("who", "what", 1) if clauses.is_named else text
-            if asks := other_kind(self.elements, tree, text) or _other_than_named(
-                question, links, tree
-            ):
+            if asks := other_kind(self.elements, tree, text) or _other_than_named(question, links, tree):
                 raise NotReadError(f"'{asks}'")
         except NotReadError as error:
             return ClauseReading(self.elements, links, clauses, planner, None, str(error))

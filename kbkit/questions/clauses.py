@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from kbkit.english.question_words import ADJECTIVES, SUPERLATIVES, Adjective
-from kbkit.questions.links import QuestionLink
 from kbkit.questions.question import Question
+from kbkit.questions.question_link import QuestionLink
 
 L, V, N = r"<L\d+>", r"<V\d+>", r"<N\d+>"
 OF = r"(?: of| for| in)?(?: all| each)?(?: the| their| its| his| her| this| these)?"

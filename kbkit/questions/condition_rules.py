@@ -11,7 +11,6 @@ from kbkit.english.question_words import (
     COUNTED,
     FUNCTION_WORDS,
     MONEY,
-    ORDINALS,
     PRICES,
     Adjective,
 )
@@ -19,7 +18,7 @@ from kbkit.english.words import may_be_verb
 from kbkit.questions.clauses import BE, OF, L, N, Restriction, Rewriter, V, is_type
 from kbkit.questions.lexicon import label_words, stem
 from kbkit.questions.link_words import is_participle
-from kbkit.questions.links import QuestionLink
+from kbkit.questions.question_link import QuestionLink
 
 _OWNING = 0.8
 """Least score of a label whose attribute has a value beside it: French citizens."""
@@ -44,17 +43,16 @@ _ADJECTIVE = "|".join(sorted((word for word, one in COMPARATIVES.items() if one.
 COMPARED = rf"{BE}(?P<op>{_OP}|(?:{_ADJECTIVE})(?: than)?) (?P<number>{N})"
 """A comparison with a number; :func:`comparison` returns its operator."""
 _AVERAGE = r"(?:the |an )?(?:overall )?(?:average|mean)"
-_NO = (
+NO = (
     r"(?:not|isn t|aren t|wasn t|weren t|other than|except(?: for)?|excluding|different from|leaving out|apart from|"
     r"aside from|ignoring|omitting|not counting|not including)"
 )
 _HAVE = "(?:have|use|include|contain|speak|play|own)"
-_LACKS = rf"(?:{_NO} |(?:do|does|did|don|doesn|didn) (?:not|t) {_HAVE} (?:a |an |any |the )?)"
+_LACKS = rf"(?:{NO} |(?:do|does|did|don|doesn|didn) (?:not|t) {_HAVE} (?:a |an |any |the )?)"
 _UP = "more|above|greater|higher|over|older|later|longer"
 _OR_MORE = rf"(?:or|and) (?:{_UP}|less|fewer|below|lower|under|younger|earlier|shorter)"
 _VALUES = rf"(?P<value>{V}(?:(?: or| nor| and)+(?: the| an?)? {V})*)"
 _TIMES = {"once": "1", "twice": "2"}
-_NUMBERS = rf"(?P<value>{N}(?: (?:or|and) {N})*)"
 
 
 def _operator(phrase: str) -> str:
@@ -375,54 +373,3 @@ def values(at: Rewriter) -> None:
         rf"(?:not|isn t|aren t|wasn t|weren t|never){by} {_VALUES}", lambda match: restricted(None, match, negated=True)
     )
     at.apply(rf"(?P<not>{_LACKS})?{BE}(?:about )?(?:the )?{_VALUES}{after}", named)
-
-
-def equal_numbers(at: Rewriter) -> None:
-    """``4 cylinders``, ``born in 1948 or 1949``."""
-
-    def restricted(label: QuestionLink | None, match: re.Match[str], adjective: Adjective | None = None) -> str:
-        values = at.linked(match["value"])
-        op = "in" if len(values) > 1 else "="
-        return at.restrict(Restriction(label, op, values, bool(match["not"]), adjective))
-
-    def labelled(match: re.Match[str]) -> str | None:
-        label, numbered = at.link(match["label"]), re.search(rf"{N} $", match.string[: match.start()])
-        years = all(re.fullmatch(r"1\d{3}|20\d{2}", value.number) for value in at.linked(match["value"]))
-        best = label.attributes()[0] if label is not None and label.attributes() else None
-        if years and " in " in match[0] and best is not None and best.is_number and not best.is_year:
-            return None  # tickets sold in 2018
-        is_other = bool(numbered and re.search(" (?:in|on) ", match[0]))  # 8 cylinders in 1974
-        return None if is_type(label) or is_other else restricted(label, match)
-
-    def counted(match: re.Match[str]) -> str | None:
-        label, before = at.link(match["label"]), re.findall(L, match.string[: match.start()])
-        if not is_type(label) or not before or not is_type(at.link(before[-1])) or at.clauses.most is not None:
-            return None
-        values = at.linked(match["value"])
-        if match["not"] or len(values) > 1 or values[0].unit or not values[0].number.isdigit():
-            return None
-        return at.restrict(Restriction(label, "=", values, operand="number"))  # in two languages
-
-    def dated(match: re.Match[str]) -> str | None:
-        values = at.linked(match["value"])
-        if not all(re.fullmatch(r"(?:1\d|20)\d\d(?:-\d\d){0,2}", value.number) for value in values):
-            return None
-        return restricted(None, match, COMPARATIVES["after"])
-
-    def ranked(match: re.Match[str]) -> str | None:
-        label, nth = at.link(match["label"]), match["nth"]
-        number = ORDINALS.get(nth) or int(nth[:-2])
-        if label is None or is_type(label) or not label.labels or not label.labels[0].is_number:
-            return None
-        value = QuestionLink(label.first, label.last, nth, number=str(number))
-        return at.restrict(Restriction(label, "=", (value,)))  # fifth graders, of a grade
-
-    nth = rf"(?P<nth>{'|'.join(ORDINALS)}|\d+(?:st|nd|rd|th))"
-    at.apply(rf"(?:in )?(?:the )?{nth} (?P<label>{L})", ranked)
-    no = rf"(?P<not>{_NO} )?"
-    at.apply(rf"(?P<label>{L}) {BE}{no}(?:either |equal to |exactly |in |on )*{_NUMBERS}(?! <L)", labelled)
-    at.apply(rf"(?P<not>not )?(?:with |has |have |having |had |exactly )*{_NUMBERS} (?P<label>{L})", labelled)
-    at.apply(rf"(?P<not>not )?(?:with|has|have|having|had|in) (?:exactly )?{_NUMBERS} (?:different )?(?P<label>{L})", counted)
-    at.apply(
-        rf"(?P<not>not )?(?:either )?(?:in|on|during|of|from) (?:the )?(?:year )?(?:of )?(?:either )?{_NUMBERS}", dated
-    )

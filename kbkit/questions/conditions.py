@@ -26,9 +26,9 @@ from kbkit.questions.clauses import AskedTarget, Most, Restriction, is_type
 from kbkit.questions.expressions import whole_number
 from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.lexicon import label_words, stem
-from kbkit.questions.links import QuestionLink
 from kbkit.questions.meanings import NO_ATTRIBUTE, NotReadError
 from kbkit.questions.measure_rules import MeasureRestriction, MeasureTests
+from kbkit.questions.question_link import QuestionLink
 
 _SAID = 0.6
 """Least similarity of a word before a value and the attribute that it says: *born* in France."""
@@ -306,7 +306,7 @@ class ConditionPlanner(MeasureTests):
                 found[number] = through[0]
         return found
 
-    def _part(self, restriction: Restriction, owner: int, near: list[int], dry: bool = False) -> ConditionPart:  # noqa: PLR0911
+    def _part(self, restriction: Restriction, owner: int, near: list[int], dry: bool = False) -> ConditionPart:  # noqa: PLR0911, PLR0912
         """Return a condition as a test of a type, or as named nodes of a type."""
         if isinstance(restriction, MeasureRestriction):
             return self._measure_part(restriction)

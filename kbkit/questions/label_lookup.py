@@ -37,7 +37,7 @@ _LEAST = 0.7
 """Least similarity of a word and a label of which it is neither a word nor a derived word."""
 _INSIDE = frozenset(("of", "the", "in"))
 """Function words that a question may put inside a label: year of birth."""
-_WHOLE = 0.95
+WHOLE_LABEL = 0.95
 """Least score of a label with all its words."""
 _NAMES = frozenset(["name", "names", "title", "titles"])
 _NUMBERED, _LEAST_FLAGS = frozenset(("number", "count", "level", "grade", "score", "rank", "id", "total")), 5
@@ -107,7 +107,7 @@ class LabelLookup:
         for number, node_type in enumerate(self.elements.types):
             self._add(label_words(node_type.name), LabelOption(number))
             if who := self._keyed_by(number, node_type):
-                self._add(who, LabelOption(number, "", _WHOLE))
+                self._add(who, LabelOption(number, "", WHOLE_LABEL))
             for text, attribute_name in ((node_type.name_label, "name"), (node_type.key_label, "key")):
                 if text:
                     self._add(label_words(text), LabelOption(number, attribute_name))
@@ -130,7 +130,7 @@ class LabelLookup:
                     if unit and is_number(attribute.type) and is_noun:
                         self._add(words[:-1], option)  # the wavelength, of wavelength_nm
 
-    def labelled(self, words: Sequence[str]) -> tuple[LabelOption, ...]:
+    def labelled(self, words: Sequence[str]) -> tuple[LabelOption, ...]:  # noqa: PLR0912
         """Return the labels with these words: with all of them and no others, else with these and others."""
         content = [word for word in words if word not in FUNCTION_WORDS or word in _NAMES]
         stems, share = self._stems(content)
@@ -141,15 +141,15 @@ class LabelLookup:
             score = overlap(stems, label, is_plain)
             if score == DERIVED_LABEL and not option.is_number and is_participle(words[-1]):
                 score = 0.0  # cars made in 1970: not the make
-            if len(words) > 1 and score < _WHOLE and is_participle(words[-1]):
+            if len(words) > 1 and score < WHOLE_LABEL and is_participle(words[-1]):
                 score = 0.0  # orders shipped: not the order_shipping_charges
             if not option.attribute and score == 1 and len(words) == 1 and words[0].endswith("ed"):
                 score = DERIVED_LABEL  # elected, of elections
-            if score and score < _WHOLE and self._is_per(stems, option):
+            if score and score < WHOLE_LABEL and self._is_per(stems, option):
                 score *= 1 - _PER  # words, of a rate_per_word
             if {*stems} < {*label} and all(one.isdigit() for one in {*label} - {*stems}):
                 score = max(score, _SHORT)  # the electorate, of an electorate_2024
-            if option.attribute == "key" and score < _WHOLE and not _KEYS.isdisjoint(label):
+            if option.attribute == "key" and score < WHOLE_LABEL and not _KEYS.isdisjoint(label):
                 score = 0.0  # counties: not the county_id
             if score:
                 options.append(replace(option, score=share * score))
@@ -157,9 +157,9 @@ class LabelLookup:
             attribute = "name" if words[-1] in _NAMES else "key"
             known = {option.type for option in options if option.score >= _SHORT and option.attribute}
             options += [LabelOption(n, attribute, 0.95) for n in range(len(self.elements.types)) if n not in known]
-        if len(words) == 2 and words[1] in _KEYS | _KEY_WORDS and not any(o.score >= _WHOLE for o in options):
+        if len(words) == 2 and words[1] in _KEYS | _KEY_WORDS and not any(o.score >= WHOLE_LABEL for o in options):
             named = self._labels_of_types(stems[:1])
-            options = [LabelOption(kind, "key", _WHOLE) for kind in named] or options  # order number
+            options = [LabelOption(kind, "key", WHOLE_LABEL) for kind in named] or options  # order number
         if len(words) == 1 and words[0] in _KEY_WORDS and options:
             options += [LabelOption(n, "key", _NUMBER) for n in range(len(self.elements.types))]
         options = options or self._of_class(words) or self._short(words)
@@ -191,7 +191,7 @@ class LabelLookup:
         if len(words) < 2 or words[-1] not in CLASSES:
             return []
         others = (self.labelled([*words[:-1], other]) for other in _CLASS_NOUNS)
-        return next(([*found] for found in others if found and found[0].score >= _WHOLE), [])
+        return next(([*found] for found in others if found and found[0].score >= WHOLE_LABEL), [])
 
     def _is_head(self, one: str, kind: int) -> bool:
         """Return whether a stem is of the last word of the name of a type: of orders, but not casks of cask_order."""
@@ -355,7 +355,7 @@ class LabelLookup:
             own = [(o, 1) for label, o in self._labels if o.attribute and o.type in kinds and {*label} & _CLASS_STEMS]
             found = own if len({o.attribute for o, _ in own}) == 1 else []
         least = min((size for _, size in found), default=0)
-        return [replace(option, score=_WHOLE) for option, size in found if size == least]
+        return [replace(option, score=WHOLE_LABEL) for option, size in found if size == least]
 
     def _short(self, words: Sequence[str]) -> list[LabelOption]:
         """Return the type that *people* must mean, or that a word begins: *repos*, of repositories."""

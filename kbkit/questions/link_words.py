@@ -50,7 +50,7 @@ def bases(text: str, *, is_first: bool) -> Iterator[str]:
     yield f"{text}y"
 
 
-def link_number(words: Sequence[str], text: str) -> str:
+def link_number(words: Sequence[str], text: str) -> str:  # noqa: PLR0911
     """Return the number that words stand for, in digits: ``three``, ``1,000``, ``2 million``; empty if none."""
     if len(words) == 2 and words[0] in MONTHS and _YEAR.fullmatch(words[1]):
         return f"{words[1]}-{MONTHS[words[0]]:02}"

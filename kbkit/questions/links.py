@@ -21,13 +21,15 @@ from kbkit.english.question_words import (
 )
 from kbkit.english.stems import PEOPLES
 from kbkit.english.thesaurus import related_words
-from kbkit.english.words import YEARS, lemmas_of, may_be_verb, singular
+from kbkit.english.words import lemmas_of, may_be_verb, singular
+from kbkit.questions.compound_links import compounds
 from kbkit.questions.elements import Elements
-from kbkit.questions.label_lookup import LabelLookup, LabelOption
+from kbkit.questions.label_lookup import WHOLE_LABEL, LabelLookup, LabelOption
 from kbkit.questions.lexicon import label_words, stem
 from kbkit.questions.link_words import bases, denied_root, is_misspelled, is_participle, link_number
 from kbkit.questions.mentions import Mention
 from kbkit.questions.question import Question
+from kbkit.questions.question_link import QuestionLink
 from kbkit.questions.units import UNITS, MeasuringUnit, unit_of
 from kbkit.questions.values import AttributeValue, AttributeValues
 from kbkit.stores.folding import words as folded_words
@@ -47,62 +49,12 @@ _SIGN = re.compile(r"[-+#*\u2212]+(?!\w)")
 _NO_UNIT = MeasuringUnit("", Decimal(1))
 _OF_PEOPLES = ("an", "ese", "ish")
 """Endings of the words for peoples that are also read in lower case."""
-_HEADS = frozenset("address addresses number numbers code codes date dates value values".split())  # noqa: SIM905
-"""Nouns that end names of attributes, and say little: email address."""
 _BEFORE_VALUES = frozenset("a an any the with for about of in by on from to as has have had no without".split())  # noqa: SIM905
 """Words before some of the words of a value."""
 _MAX_HOLDING = 20
 """Limit on the nodes that a part of a name may mean."""
 _MAX_SHORT = 3
 """Letters up to which a value is only meant if it is written in the same case."""
-_WHOLE = 0.95
-"""Least score of a label with all its words."""
-
-
-@dataclass(frozen=True)
-class QuestionLink:
-    """A span of tokens and what it may mean: labels, values and nodes, or a ``number``."""
-
-    first: int
-    last: int
-    text: str
-    labels: tuple[LabelOption, ...] = ()
-    values: tuple[AttributeValue, ...] = ()
-    nodes: tuple[int, ...] = ()
-    number: str = ""
-    unit: str = ""
-    """The unit of the number, as the question has it."""
-    is_quoted: bool = False
-    is_partial: bool = False
-    """Whether the words are a part of the value only."""
-    node_types: frozenset[int] = frozenset()
-    """The types of the nodes."""
-
-    @property
-    def is_value(self) -> bool:
-        """Whether it is a value or a node rather than a label."""
-        return bool(self.values or self.nodes or self.is_quoted) and not self.labels
-
-    @property
-    def is_verb(self) -> bool:
-        """Whether it is a participle that only derives from a label or is a part of one: *opened*, of opening_year."""
-        if not self.labels or " " in self.text or not is_participle(self.text):
-            return False
-        best = self.labels[0]
-        return best.score < 1 or self.text.casefold() not in label_words(best.attribute or self.text)
-
-    @property
-    def may_be_date(self) -> bool:
-        """Whether it is a date, or a number that may be a year."""
-        return "-" in self.number or (bool(self.number) and YEARS[0] <= Decimal(self.number) <= YEARS[1])
-
-    def types(self) -> list[LabelOption]:
-        """Return the options that are types, the best first."""
-        return [option for option in self.labels if not option.attribute]
-
-    def attributes(self) -> list[LabelOption]:
-        """Return the options that are attributes, the best first."""
-        return [option for option in self.labels if option.attribute]
 
 
 @dataclass
@@ -154,7 +106,7 @@ class Linker:
                 take(link)
         of = self.elements.type_number
         typed = [replace(one, node_types=frozenset(map(of, one.nodes))) if one.nodes else one for one in found]
-        return self._keyed(_compounds(question, sorted(typed, key=lambda link: link.first)))
+        return self._keyed(compounds(question, sorted(typed, key=lambda link: link.first)))
 
     def _first_and_last(self, question: Question) -> Iterator[QuestionLink]:
         """Yield links for ``first and last name``."""
@@ -197,7 +149,13 @@ class Linker:
         for link in links:
             before = result[-1] if result else None
             is_next = before is not None and before.last == link.first and not before.text.casefold().endswith("s")
-            if link.number.isdigit() and before is not None and is_next and before.labels and not before.labels[0].attribute:
+            if (
+                link.number.isdigit()
+                and before is not None
+                and is_next
+                and before.labels
+                and not before.labels[0].attribute
+            ):
                 kind = before.labels[0].type
                 [found] = nodes.by_key(types[kind].name, [link.number])
                 [called] = nodes.by_name(types[kind].name, [link.number])
@@ -216,7 +174,9 @@ class Linker:
     def _by_part(self, question: Question, taken: list[bool], _: list[QuestionLink]) -> Iterator[QuestionLink]:
         """Yield links for parts of one name each, written with capitals: *Einstein*, or *Nile*, of the Nile river."""
         tokens, first = question.tokens, 1
-        while first < len(tokens) and not question.text.isupper():
+        if question.text.isupper() or not self.elements.session.stores.has("text"):
+            return
+        while first < len(tokens):
             last = first
             while last < len(tokens) and not taken[last] and question.text[tokens[last].start].isupper():
                 last += 1
@@ -268,14 +228,14 @@ class Linker:
                 nodes = tuple(self.elements.session.stores.nodes.named(text).tolist()[:5])
                 yield QuestionLink(first, last, text, (), tuple(self.values.named(words)), nodes, is_quoted=True)
 
-    def _linked(self, question: Question, span: range, nodes: tuple[int, ...], derives: bool) -> QuestionLink | None:  # noqa: PLR0911
+    def _linked(self, question: Question, span: range, nodes: tuple[int, ...], derives: bool) -> QuestionLink | None:  # noqa: PLR0911, PLR0912
         """Return the link of a span, if it is a number, a label, a value or a name as a whole."""
         words = [question.tokens[at].word for at in span]
         start, end = question.tokens[span[0]].start, question.tokens[span[-1]].end
         text = question.text[start:end]
         unit = words[-1] if len(words) == 2 and UNITS.get(words[-1], _NO_UNIT).measures in self._labels.measured else ""
         number = link_number(words[:1] if unit else words, text.split()[0] if unit else text)
-        before = question.text[: start].split()[-1:]
+        before = question.text[:start].split()[-1:]
         if len(words) == 1 and words[0] in MONEY and before and _DIGITS.search(before[0]):
             return None  # 30 euros, where a column is in EUR
         if number and unit:
@@ -293,9 +253,13 @@ class Linker:
             is_name = bool(nodes) and text != text.lower() and not is_operator
             return QuestionLink(span[0], span[-1] + 1, text, nodes=nodes) if is_name else None
         labels = self._labels.labelled(words)
-        if words == ["people"] and (not labels or labels[0].score < _WHOLE) and _selects(question, span[-1] + 1):
+        if words == ["people"] and (not labels or labels[0].score < WHOLE_LABEL) and _selects(question, span[-1] + 1):
             kinds = self.elements.people
-            return QuestionLink(span[0], span[-1] + 1, text, tuple(LabelOption(n) for n in kinds)) if len(kinds) == 1 else None
+            return (
+                QuestionLink(span[0], span[-1] + 1, text, tuple(LabelOption(n) for n in kinds))
+                if len(kinds) == 1
+                else None
+            )
         if not labels and len(words) <= MAX_LABEL and not {*words} & _DETERMINERS:
             labels = self._labels.initials(words)
         if len(words) == 1 and (not labels or labels[0].score < 1):
@@ -319,7 +283,7 @@ class Linker:
 
     def _of_word(self, word: str, labels: tuple[LabelOption, ...]) -> tuple[LabelOption, ...]:
         """Return the labels of a word of which none is all: also of what it denies, and none if edges have it."""
-        if labels and labels[0].score < _WHOLE and stem(word) in self._of_edges:
+        if labels and labels[0].score < WHOLE_LABEL and stem(word) in self._of_edges:
             return ()  # fines, of citations that have a fine: not the base_fine of their codes
         denied = self._labels.labelled([root]) if (root := denied_root(word)) else ()
         return denied if denied and denied[0].is_boolean else labels  # unpaid, inactive, of paid, active
@@ -366,43 +330,3 @@ def _selects(question: Question, at: int) -> bool:
     """Return whether a word follows that says which people are meant: *people without a car*."""
     words = [token.word for token in question.tokens[at : at + 1]]
     return bool(words) and words[0] in ("who", "whose", "with", "without", "that", "on", "in", "from", "at")
-
-
-def _are_listed(question: Question, links: list[QuestionLink], last: QuestionLink) -> bool:
-    """Return whether *and* and another attribute follow: *make model and year*."""
-    after = next((one for one in links if one.first == last.last + 1), None)
-    return after is not None and question.tokens[last.last].word == "and" and bool(after.attributes())
-
-
-def _compounds(question: Question, links: list[QuestionLink]) -> list[QuestionLink]:
-    """Join a type and an attribute of it that follows: ``singer citizenship``."""
-    result: list[QuestionLink] = []
-    for link in links:
-        before = result[-1] if result else None
-        is_next = before is not None and before.last == link.first and before.labels and link.labels
-        if before and is_next and "," not in question.text[: question.tokens[link.first].start].rstrip()[-1:]:
-            if is_participle(link.text):
-                result.append(link)
-                continue
-            if link.labels == before.labels and " " in before.text and not link.types():
-                result[-1] = replace(before, last=link.last)  # miles per gallon (mpg)
-                continue
-            is_head = link.text.casefold() in _HEADS and before.attributes() and link.labels[0].score < 1
-            is_head |= link.text.casefold() in ("date", "dates") and before.labels[0].is_date  # return date: returned_on
-            if is_head and not before.types() and not link.types():  # email address
-                result[-1] = replace(before, last=link.last, text=f"{before.text} {link.text}")
-                continue
-            types = {option.type for option in before.types()}
-            own = tuple(option for option in link.labels if option.type in types and option.attribute)
-            if not own and link.types() and len(before.labels) == len(before.types()):
-                own = link.labels  # car models
-            are_attributes = bool(before.attributes() and link.attributes() and not before.types() and not link.types())
-            are_attributes &= not _are_listed(question, links, link) and not before.labels[0].is_date
-            if not own and are_attributes and link.labels[0].score >= _WHOLE:
-                own = tuple(replace(option, score=0.8 * option.score) for option in link.labels)  # population density
-            if own:
-                text = f"{before.text} {link.text}"
-                result[-1] = replace(link, first=before.first, text=text, labels=own, values=(), nodes=())
-                continue
-        result.append(link)
-    return result

@@ -25,7 +25,7 @@ from kbkit.questions.expressions import is_date, step
 from kbkit.questions.label_lookup import STANDING, LabelOption
 from kbkit.questions.lexicon import FAINT, label_words
 from kbkit.questions.link_words import is_participle
-from kbkit.questions.links import QuestionLink
+from kbkit.questions.question_link import QuestionLink
 from kbkit.questions.units import UNITS, unit_of
 
 NO_ATTRIBUTE = "no attribute fits the adjective"
@@ -170,7 +170,7 @@ class Meanings:
         attributes = self.elements.types[option.type].attributes
         return next((a.type for a in attributes if a.name == option.attribute), "VARCHAR")
 
-    def _by_adjective(self, adjective: Adjective, near: Iterable[int], is_dated: bool = False) -> LabelOption:
+    def _by_adjective(self, adjective: Adjective, near: Iterable[int], is_dated: bool = False) -> LabelOption:  # noqa: PLR0912
         """Return the numeric attribute that an adjective compares: ``oldest`` an age, or a year of birth.
 
         With ``is_dated`` only attributes of dates, as a month or a day is compared.
@@ -258,7 +258,7 @@ class Meanings:
         return paths[0]
 
     def _is_unsaid(self, path: list[int], source: int, target: int) -> bool:
-        """Return whether a verb says how two types are related, but no word of the path, and another one is hardly longer.
+        """Return whether a verb says how two types are related, which the path does not, and another is hardly longer.
 
         Customers *bought* a product: by a review that they wrote, or by an order?
         """

@@ -34,7 +34,7 @@ _OTHER = 0.8
 class Planner(GroupPlanner):
     """Plans expressions for the clauses of one question."""
 
-    def plan(self) -> Expression:
+    def plan(self) -> Expression:  # noqa: PLR0912
         """Return the expression; raise :class:`NotReadError` if there is none."""
         clauses = self.clauses
         if clauses.unread:

@@ -90,7 +90,9 @@ class Spelling:
         return found
 
     def _is_unknown(self, word: str) -> bool:
-        if word in self._known or word in _CLOSED or self._stores.text.frequency(stem(word)):
+        if word in self._known or word in _CLOSED:
+            return False
+        if not self._stores.has("text") or self._stores.text.frequency(stem(word)):
             return False
         return not lemmas_of(word) and not related_words(word).places
 

@@ -18,12 +18,13 @@ from kbkit.questions.clauses import BE, SUPERLATIVE, L, Most, N, Rewriter, is_ty
 from kbkit.questions.expressions import is_date
 from kbkit.questions.lexicon import stem
 from kbkit.questions.link_words import is_participle
-from kbkit.questions.links import QuestionLink
+from kbkit.questions.question_link import QuestionLink
 
 _DIRECTION = (
     "ascending|descending|increasing|decreasing|reverse alphabetical|alphabetical|alphabetic|lexicographical|"
     "lexicographic|chronological|asc|desc"
 )
+_SUMS = "|".join(TOTALS)
 _MOST = 2.0**31 - 1
 """Limit on how many nodes are asked for."""
 _DESCENDING = ("descending", "decreasing", "reverse", "desc")
@@ -104,7 +105,7 @@ def rankings(at: Rewriter) -> None:
 
     at.apply(
         rf"(?:the )?(?P<word>top|highest|best|largest|lowest|bottom) (?P<number>{N}) (?P<type>{L}) "
-        rf"(?:by|in|for|in terms of|ranked by|according to) (?:the |their )?(?P<total>(?:{'|'.join(TOTALS)}) )?(?P<by>{L})"
+        rf"(?:by|in|for|in terms of|ranked by|according to) (?:the |their )?(?P<total>(?:{_SUMS}) )?(?P<by>{L})"
         "(?P<overall> overall| in total| altogether)?",
         ranked,
     )

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from kbkit.english.question_words import (
     ADJECTIVES,
     FUNCTION_WORDS,
     GREETINGS,
-    MONEY,
     PERSON_WORDS,
     PLAIN_WORDS,
     SUPERLATIVES,
 )
 from kbkit.english.words import PREPOSITIONS, is_plural
 from kbkit.questions.absence_rules import absences, booleans, unrelated
-from kbkit.questions.clauses import AskedTarget, Clauses, L, N, Restriction, Rewriter, V, is_type
+from kbkit.questions.beginning_rules import beginning
+from kbkit.questions.clauses import AskedTarget, Clauses, L, N, Rewriter, is_type
 from kbkit.questions.condition_rules import (
     averages,
     comparisons,
     entities,
-    equal_numbers,
     prices,
     ranges,
     values,
@@ -30,11 +29,12 @@ from kbkit.questions.condition_rules import (
 )
 from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.link_words import is_participle
-from kbkit.questions.links import QuestionLink
 from kbkit.questions.measure_rules import measures
+from kbkit.questions.number_rules import equal_numbers
 from kbkit.questions.of_two_rules import of_two
 from kbkit.questions.phrase_rules import asides, ever, ranks
 from kbkit.questions.question import Question
+from kbkit.questions.question_link import QuestionLink
 from kbkit.questions.superlative_rules import adverbs, orders, rankings, superlatives, whole
 from kbkit.questions.total_rules import amounts, counts, extremes, of_how, on_average, spread, totals
 
@@ -50,8 +50,6 @@ _EVENT = 0.85
 """Least score of a type that a verb is derived from: *adopted*, of adoptions."""
 _LEAST_ASKED = 0.6
 """Least score of an attribute that is asked for."""
-_RATES = ("hour", "day", "week", "month", "year", "night", "person", "head")
-"""What prices are for: *30 euros an hour*."""
 _POSSESSIVES = ("their", "its", "his", "her")
 _EACH = ("each", "every", "any", "per")
 _RELATIVE = ("that", "which", "who", "with", "whose")
@@ -293,7 +291,7 @@ def _numbers_left(at: Rewriter) -> None:
             clauses.targets.append(AskedTarget(None, "count"))
 
 
-def _is_noun(clauses: Clauses, parts: Sequence[str], place: int) -> bool:
+def _is_noun(clauses: Clauses, parts: Sequence[str], place: int) -> bool:  # noqa: PLR0911
     """Return whether a word of what is left is no verb, by the words beside it."""
     part, before, after = parts[place], parts[place - 1] if place else "", "".join(parts[place + 1 : place + 2])
     if before in PREPOSITIONS or before in ("the", "a", "an", *_POSSESSIVES, *_EACH) or before in clauses.unexplained:
@@ -335,7 +333,7 @@ def _words_left(at: Rewriter) -> None:
 def read_clauses(question: Question, links: list[QuestionLink]) -> Clauses:
     """Return the clauses of a question whose links are given."""
     at = Rewriter(question, links)
-    _beginning(at)
+    beginning(at)
     asides(at)
     ranks(at)
     references = _references(at)
@@ -373,78 +371,6 @@ def read_clauses(question: Question, links: list[QuestionLink]) -> Clauses:
     _words_left(at)
     _unread(at, question, references)
     return at.clauses
-
-
-def _beginning(at: Rewriter) -> None:
-    """Read who or what is asked for and how, and leave out words that only introduce the question."""
-    at.apply(rf"(?<=how many ){L}", lambda found: "times" if _is_times(at.link(found[0])) else None)
-    at.clauses.is_yes_no = bool(
-        re.match(r" (?:is|are|was|were|does|do|did|has|have|can) (?:(?!you |we |i )|(?:you|we) have any )", at.text)
-    )
-    at.text = re.sub(r" (?:(?:and|if so|so) )*which(?: ones?| are they| are those)?(?= $)", _listed(at), at.text)
-    if at.clauses.is_yes_no and re.match(
-        r" (?:has|have|had|did|does|do) (?:anyone|anybody|someone|somebody) ", at.text
-    ):
-        at.text = re.sub(r"^ (\S+) \S+(?: ever)?(?= )", r" \1", at.text)
-    at.text = re.sub(r"^ only (?=list|show|give|return|tell)|(?<= )only $", " ", at.text)
-    asks = re.match(
-        r"(?: (?:and|so|please|show|list|give|find|tell|me|us|name|did|does|is|there|has|have))* (\S+) ", at.text
-    )
-    first = asks[1] if asks else ""
-    at.clauses.is_who = first in ("who", "whom", *PERSON_WORDS)
-    at.clauses.is_where = first == "where"
-    be = r" (?:who|whos) (?:(?:is|are|was|were|s) )?(?:(?:our|the|your|my|a|an|their) )?(?:(?:<N\d+>|(?!<)\w+) ){0,3}"
-    named = re.match(rf"{be}(?P<type>{L})(?= )", at.text) if re.match(" who (?:is|are|was|were) ", at.text) else None
-    if named and is_type(at.link(named["type"])):  # who is our oldest client
-        at.clauses.is_who, at.clauses.is_named = False, True
-    owned = re.match(rf" whose (?P<type>{L})(?= )", at.text)
-    if owned and is_type(at.link(owned["type"])):  # whose accounts were closed
-        at.clauses.is_who = at.clauses.is_whose = True
-    owned = re.match(rf" whose (?P<label>{L}) (?:is|was|are|were) (?:the )?(?P<value>{V})(?= )", at.text)
-    if owned:  # whose e-mail is x@y
-        at.clauses.is_who = True
-        sign = at.restrict(Restriction(at.link(owned["label"]), "=", at.linked(owned["value"])))
-        at.text = f" who has {sign}{at.text[owned.end() :]}"
-    at.text = re.sub(r" (?:take|takes|took|taken|taking) (?:part|place)(?= )", "", at.text)
-    at.apply(rf"(?P<how>how much (?:{L} )?)money(?= )", lambda found: found["how"])
-    def numbered(match: re.Match[str]) -> str | None:
-        return None if is_type(at.link(match["label"])) else f"{match['label']} of"  # the phone number of Ann
-
-    at.apply(rf"(?P<label>{L}) numbers? of(?= {V})", numbered)
-    at.text = at.text.replace(" due to ", " to ")
-    money = "|".join(MONEY)
-
-    def rated(match: re.Match[str]) -> str | None:
-        link = at.link(match["unit"])
-        return match["number"] if link is not None and link.text.casefold() in (*_RATES, "percent") else None
-
-    at.apply(rf"(?P<number>{N}(?: (?:{money}))?) (?:an?|per) (?:{'|'.join(_RATES)})", lambda m: m["number"])
-    at.apply(rf"(?P<number>{N}(?: (?:{money}))?) (?:(?:an?|per) )?(?P<unit>{L})", rated)
-    among = r"among(?: all)?(?: (?:the|our|your|these))?"
-    at.apply(rf"number of (?P<value>{V}) {among} (?P<type>{L})", lambda m: f"number of {m['type']} {m['value']}")
-    at.apply(rf"(?P<label>{L}) (?:that |which )?(?:it|they) (?:is|are|was|were)(?= <L)", lambda m: m["label"])
-    if at.clauses.is_where:
-        at.text = at.text.replace(" do people ", " do ").replace(" can people ", " can ")
-    at.text = re.sub(rf" and when (?:(?:it|they|he|she|each|was|were|is|are) )*(?={L})", " and their ", at.text)
-    wish = r"(?:i|we) (?:(?:would|d) )?(?:like|love|want|need|wish)"
-    at.text = re.sub(rf"^ {wish} (?:to (?:know|see|have|get) )?", " ", at.text)
-
-
-def _listed(at: Rewriter) -> Callable[[re.Match[str]], str]:
-    """Return what drops a question after another one: are there *unread books, and which ones*."""
-
-    def use(match: re.Match[str]) -> str:
-        if not at.clauses.is_yes_no:
-            return match[0]
-        at.clauses.is_yes_no = False
-        return ""
-
-    return use
-
-
-def _is_times(link: QuestionLink | None) -> bool:
-    """Return whether a label is the word *times*, which asks how often: no attribute is called that."""
-    return link is not None and link.text.casefold() == "times"
 
 
 def _unread(at: Rewriter, question: Question, references: list[str]) -> None:

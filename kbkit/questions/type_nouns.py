@@ -28,8 +28,8 @@ from kbkit.english.words import is_plural, lemmas_of, may_be_person, singular
 from kbkit.questions.elements import VALUE, Elements
 from kbkit.questions.label_lookup import STANDING, LabelOption
 from kbkit.questions.lexicon import label_words, stem
-from kbkit.questions.links import QuestionLink
 from kbkit.questions.question import Question
+from kbkit.questions.question_link import QuestionLink
 from kbkit.stores.folding import words
 
 _NEAR, _APART, _OWN = 0.45, 0.15, 0.1

@@ -72,7 +72,7 @@ class AttributeValues:
                 if repeats:
                     self._states.add((number, attribute.name))
                     self._add_parts(AttributeValue(number, attribute.name, text))
-                called = GENDERS.get(text.casefold(), ()) if has_genders else ()
+                called: tuple[str, ...] = GENDERS.get(text.casefold(), ()) if has_genders else ()
                 called = (SHORT_DATES.get(text.casefold(), text.casefold()),) if has_dates else called
                 for word in called:
                     if word != text.casefold():
