@@ -39,7 +39,7 @@ def beginning(at: Rewriter) -> None:
     if owned and is_type(at.link(owned["type"])):  # whose accounts were closed
         at.clauses.is_who = at.clauses.is_whose = True
     owned = re.match(rf" whose (?P<label>{L}) (?:is|was|are|were) (?:the )?(?P<value>{V})(?= )", at.text)
-    if owned:  # whose e-mail is x@y
+    if owned and not _is_other(at.link(owned["label"]), at.link(owned["value"])):  # whose e-mail is x@y
         at.clauses.is_who = True
         sign = at.restrict(Restriction(at.link(owned["label"]), "=", at.linked(owned["value"])))
         at.text = f" who has {sign}{at.text[owned.end() :]}"
@@ -79,6 +79,12 @@ def _listed(at: Rewriter) -> Callable[[re.Match[str]], str]:
         return ""
 
     return use
+
+
+def _is_other(label: QuestionLink | None, value: QuestionLink | None) -> bool:
+    """Return whether a label is a type and a value names nodes of others: whose doctor is Ann, a patient."""
+    kinds = {option.type for option in label.types()} if label is not None and is_type(label) else set()
+    return bool(kinds) and value is not None and bool(value.nodes) and not kinds & value.node_types
 
 
 def _is_times(link: QuestionLink | None) -> bool:

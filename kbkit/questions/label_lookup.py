@@ -165,6 +165,7 @@ class LabelLookup:
         options = options or self._of_class(words) or self._short(words)
         if len(words) > 2 and words[0] in CLASSES and words[1] == "of":
             options = self._classes_of(words[2:]) or options
+        options = self._literal(words, options)
         heads = {option.type: option for option in options if not option.attribute}
         same = [o for o in options if o.attribute and o.score == 1 and o.type in heads and len(stems) == 1]
         for option in [o for o in same if not o.is_number or self._is_head(stems[0], o.type)]:
@@ -180,6 +181,16 @@ class LabelLookup:
         # A type also by its last word, beside an attribute of that name: the makers, of car_maker.
         kept = [o for o in options if o.score >= best - (0.15 if o.attribute else 0.3)]
         return tuple(sorted(kept, key=lambda option: -option.score))
+
+    def _literal(self, words: Sequence[str], options: list[LabelOption]) -> list[LabelOption]:
+        """Return the options, less those that only share a stem with a word that is another's name: adopters, adoptions."""
+        said = [singular(word) for word in words]
+        names = [label_words(option.attribute or self.elements.types[option.type].name) for option in options]
+        same = [[singular(word) for word in name] == said for name in names]
+        if not any(same):
+            return options
+        pairs = zip(options, same, strict=True)
+        return [one if is_same else replace(one, score=min(one.score, DERIVED_LABEL)) for one, is_same in pairs]
 
     def _is_per(self, stems: Sequence[str], option: LabelOption) -> bool:
         """Return whether all words are what an attribute is counted by: *kilo*, of a price_per_kilo."""

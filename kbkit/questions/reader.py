@@ -163,7 +163,8 @@ class Read:
         ignored += ["what is shared"] * (is_same and not self.chain.is_shared)
         ignored += ["'how much'"] * (self.by_clauses.clauses.is_how_much and not self.chain.has_attribute)
         ignored += ["'who'"] * (self.by_clauses.clauses.is_who and doubts.ends_with_things)
-        ignored += ["'whose'"] * (self.by_clauses.clauses.is_whose and not doubts.ends_with_people)
+        is_owned = self.by_clauses.reason == "'whose'" or not doubts.ends_with_people
+        ignored += ["'whose'"] * (self.by_clauses.clauses.is_whose and is_owned)
         ignored += ["'when'"] * (self.by_clauses.clauses.asks_for == "when" and doubts.is_undated)
         asks = other_kind(self.by_clauses.elements, self.chain.tree, self.question.text.casefold())
         ignored += [f"'{asks}'"] * bool(asks)

@@ -162,7 +162,7 @@ def _owners_and_targets(at: Rewriter) -> None:  # noqa: PLR0912
 
 def _is_said_of_type(at: Rewriter, text: str, part: str, link: QuestionLink) -> bool:
     """Return whether a label is said of nodes rather than asked for: *orders that are still open*, *out of stock*."""
-    if link.labels[0].score < _LEAST_ASKED:
+    if link.labels[0].score < _LEAST_ASKED and link.text != "when":
         return True
     if link.labels[0].attribute in ("name", "key"):
         return False
@@ -261,7 +261,7 @@ def _owners(link: QuestionLink) -> set[int]:
 
 def _names_of(link: QuestionLink) -> QuestionLink:
     """Return the names of the nodes of a type."""
-    return replace(link, labels=tuple(replace(option, attribute="name") for option in link.types()))
+    return replace(link, labels=tuple(replace(option, attribute="name") for option in link.types()[:1]))
 
 
 def _numbers_left(at: Rewriter) -> None:
