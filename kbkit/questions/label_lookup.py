@@ -183,7 +183,7 @@ class LabelLookup:
         return tuple(sorted(kept, key=lambda option: -option.score))
 
     def _literal(self, words: Sequence[str], options: list[LabelOption]) -> list[LabelOption]:
-        """Return the options, less those that only share a stem with a word that is another's name: adopters, adoptions."""
+        """Return the options; adopters are less likely for *adoptions*, what others are called, with the same stem."""
         said = [singular(word) for word in words]
         names = [label_words(option.attribute or self.elements.types[option.type].name) for option in options]
         same = [[singular(word) for word in name] == said for name in names]

@@ -67,7 +67,7 @@ READ = {
     "animals heavier than Otis": "SELECT 'Truffle'",
     "pets with two adoptions": "SELECT 'Socks'",
     "pets w/o adoptions": "VALUES ('Otis'), ('Dexter')",
-    "the adoptions with their pets": f"SELECT adoption_id, pet.name {_ADOPTED}",
+    "the adoptions with their pets": f"SELECT CAST(adoption_id AS TEXT), pet.name {_ADOPTED}",
 }
 REFUSED = {
     "Did Socks like the volunteers?": "",
