@@ -138,7 +138,7 @@ PLAIN_WORDS = _words(
     either each exist exists existing listed available present altogether whose all order sorted please together
     following corresponding respective respectively currently entire every details information where amount value
     values there kind kinds type types sort in if among amongst database dataset
-    recorded stored still
+    recorded stored still anything everything
     """
 )
 """Further words that need no explanation beside the clauses of a question."""
@@ -148,6 +148,14 @@ GENDERS = {
     **dict.fromkeys(("m", "male"), ("male", "men", "man")),
 }
 """What the values of a column that has both of them, and hardly others, are called."""
+
+_CALENDAR = (
+    *("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
+    *("january", "february", "march", "april", "may", "june", "july"),
+    *("august", "september", "october", "november", "december"),
+)
+SHORT_DATES = {name[:size]: name for name in _CALENDAR for size in (3, 4) if len(name) > size}
+"""The days and months that short values of a column that has several such are: Sat, Sept."""
 
 NO = frozenset(["no", "n", "false", "none", "f"])
 """Values that say that something is absent."""
@@ -211,6 +219,32 @@ ADJECTIVES = {
     "expensive": Adjective(1, ("price", "cost", "budget")),
     **dict.fromkeys(("pricey", "costly"), Adjective(1, ("price", "cost", "budget"))),
     "cheap": Adjective(-1, ("price", "cost", "budget")),
+    **dict.fromkeys(("far", "distant", "remote"), Adjective(1, ("distance",))),
+    **dict.fromkeys(("near", "close"), Adjective(-1, ("distance",))),
+    "strong": Adjective(1, ("strength", "power")),
+    "weak": Adjective(-1, ("strength", "power")),
+    "powerful": Adjective(1, ("power", "strength")),
+    "thick": Adjective(1, ("thickness",)),
+    "thin": Adjective(-1, ("thickness",)),
+    "loud": Adjective(1, ("loudness", "volume", "noise")),
+    "quiet": Adjective(-1, ("loudness", "volume", "noise")),
+    "bright": Adjective(1, ("brightness", "magnitude")),
+    "hard": Adjective(1, ("hardness", "difficulty")),
+    "soft": Adjective(-1, ("hardness",)),
+    "difficult": Adjective(1, ("difficulty",)),
+    "steep": Adjective(1, ("gradient", "slope", "steepness")),
+    "hilly": Adjective(1, ("ascent", "climb", "elevation")),
+    "wet": Adjective(1, ("rainfall", "precipitation", "rain")),
+    "dry": Adjective(-1, ("rainfall", "precipitation", "rain")),
+    "windy": Adjective(1, ("wind",)),
+    "humid": Adjective(1, ("humidity",)),
+    "sweet": Adjective(1, ("sugar", "sweetness")),
+    "bitter": Adjective(1, ("bitterness",)),
+    "salty": Adjective(1, ("salt", "sodium", "salinity")),
+    "profitable": Adjective(1, ("profit", "margin")),
+    "experienced": Adjective(1, ("experience",)),
+    "frequent": Adjective(1, ("frequency",)),
+    "dangerous": Adjective(1, ("danger", "risk")),
     "populous": Adjective(1, ("population",)),
     "populated": Adjective(1, ("population",)),
     "dense": Adjective(1, ("density",)),
@@ -262,6 +296,7 @@ SUPERLATIVES: dict[str, Adjective] = {
     "last": ADJECTIVES["late"],
     "latest": ADJECTIVES["late"],
     "biggest": ADJECTIVES["big"],
+    **dict.fromkeys(("farthest", "furthest"), ADJECTIVES["far"]),
     **{f"{side}most": ADJECTIVES[side] for side in ("northern", "southern", "eastern", "western")},
     "maximum": Adjective(1, ()),
     "minimum": Adjective(-1, ()),
@@ -273,6 +308,7 @@ SUPERLATIVES: dict[str, Adjective] = {
 
 COMPARATIVES: dict[str, Adjective] = {
     **_forms("er"),
+    **dict.fromkeys(("farther", "further", "further away", "farther away"), ADJECTIVES["far"]),
     "more": Adjective(1, ()),
     "over": Adjective(1, ()),
     "above": Adjective(1, ()),

@@ -13,13 +13,13 @@ from kbkit.questions.expressions import is_date
 from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.lexicon import label_words
 from kbkit.questions.link_words import denied_root, is_participle
-from kbkit.questions.links import QuestionLink
+from kbkit.questions.question_link import QuestionLink
 
 _ASSERTING = frozenset("is are was were has have had having with without that who which out".split())  # noqa: SIM905
 _DENYING = frozenset("out not no never t without non don doesn didn".split())  # noqa: SIM905
 _BETWEEN = frozenset(
     """
-    a an any in on for of under be been still yet already now currently its their
+    a an any both in on for of under be been still yet already now currently its their
     do does did isn aren wasn weren hasn haven hadn
     """.split()  # noqa: SIM905
 )
@@ -47,7 +47,8 @@ def booleans(at: Rewriter) -> None:
 
     def said(match: re.Match[str]) -> str | None:
         label, said = at.link(match["label"]), match["said"].split()
-        if label is None or not is_boolean(label) or not _ASSERTING & {*said}:
+        is_denied = bool(_DENYING & {*said}) and bool({"do", "does", "did"} & {*said})  # who does not work remotely
+        if label is None or not is_boolean(label) or not (is_denied or _ASSERTING & {*said}):
             return None
         own = {*label_words(label.attributes()[0].attribute)}  # out of production, where a column is called so
         return held(label, negated=bool(_DENYING & {*said} - own), operand="never" if "never" in said else "")
@@ -61,7 +62,7 @@ def booleans(at: Rewriter) -> None:
             return None
         return f"<C{match['number']}> {held(label, negated=bool(match['not']))}"  # vegan and gluten free
 
-    at.apply(rf"<C(?P<number>\d+)> and (?P<not>not )?(?P<label>{L})(?! <L)", also)
+    at.apply(rf"<C(?P<number>\d+)> and (?P<not>not )?(?:(?:a|an) )?(?P<label>{L})(?! <L)", also)
 
     def had(match: re.Match[str]) -> str | None:
         label, verb = at.link(match["label"]), match["verb"]
@@ -203,7 +204,7 @@ def unrelated(at: Rewriter) -> None:
     at.apply(
         rf"{aux}{negation}(?:been |ever |yet |actually )*(?P<label>{L}) (?:anything|anyone|anybody)(?! <L)", at_all
     )
-    some = "(?:anything|anyone|anybody|any|at all|yet)"
+    some = "(?:(?:in|from|to|for|on|at|with) )?(?:anything|anyone|anybody|any|at all|yet)(?: from us| yet| here)*"
     at.apply(rf"{aux}{negation}(?:been |ever |yet |actually )*(?P<label>{L}) {some}(?! <L)", by_verb)
     at.apply(rf"{aux}never (?:been |actually )?{verb}(?= $)", never)
 
@@ -230,9 +231,10 @@ def absences(at: Rewriter) -> None:
 
     do = "(?:do|does|did|don|doesn|didn|has|have|had|hasn|haven|is|are|was|were|isn|aren|wasn|weren)"
     no = (
-        r"with(?: \w+)? no|without(?: any| a)?|(?:has|have|having|had) no|no|not a single|"
-        r"never (?:(?:\w+|<L\d+>) )?(?:any|an|a)|"
-        rf"not in any|(?:(?:that|which|who) )?{do} (?:not|t)(?: (?!<)\w+){{0,3}}(?: any| a| an| in any)?(?: single)?"
+        r"with(?: \w+)? no|without(?: ever)?(?: (?!<)\w+ing)?(?: any| an?)?|(?:has|have|having|had) no|no|not a single|"
+        r"never (?:(?:\w+|<L\d+>) )?(?:(?:us|me|them) )?(?:any|an|a)|"
+        r"not in any|not (?:(?!<)\w+|<L\d+>) (?:by|in|on|at|for) (?:any|an?)|"
+        rf"(?:(?:that|which|who) )?{do} (?:not|t)(?: (?!<)\w+){{0,3}}(?: any| a| an| in any)?(?: single)?"
     )
 
     def missing(match: re.Match[str]) -> str | None:

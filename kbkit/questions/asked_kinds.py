@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -17,9 +18,11 @@ from kbkit.questions.elements import MAX_HOPS, MOST, Element
 from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.lexicon import label_words
 from kbkit.questions.link_words import is_participle
-from kbkit.questions.links import QuestionLink
 from kbkit.questions.meanings import NotReadError
+from kbkit.questions.question_link import QuestionLink
 
+_COUNTING = frozenset(("count", "number", "total", "quantity"))
+"""Words of labels that *how many* asks for."""
 _PLACE = 0.6
 """Least similarity of *where* and a type of places."""
 _SAID = 0.5
@@ -174,23 +177,30 @@ class AskedPlanner(ConditionPlanner):
             return people
         fits = self._are_people if self.clauses.is_who else self._are_places
         named = self._types_in(self.clauses.context)
+        if self.clauses.is_whose and self._are_people(named[0] if named else -1):
+            raise NotReadError("'whose'")
+        events = [link.labels[0].type for link in self.clauses.events]
         compared = [node for r in self.clauses.restrictions if r.operand == "node" for node in r.values[0].nodes[:1]]
         if any(map(fits, named)):
             return None
         tested = [*map(self.elements.type_number, compared), *self._tested()]
         if own := [kind for kind in dict.fromkeys(tested) if fits(kind)]:
             return own[0] if len(own) == 1 and self.clauses.is_who else None  # who is older than Ann: as she is
-        return None if compared else self._nearest_kind(fits, [*self._conditioned(), *named])
+        about = [*events, *self._conditioned(), *named]
+        return None if compared else self._nearest_kind(fits, about, is_sure=bool(events) or self.clauses.is_whose)
 
-    def _nearest_kind(self, fits: Callable[[int], bool], about: list[int]) -> int | None:
-        """Return the type that is nearest to others, of those that fit; None if there is none."""
+    def _nearest_kind(self, fits: Callable[[int], bool], about: list[int], *, is_sure: bool) -> int | None:
+        """Return the type that is nearest to others, of those that fit; None if there is none.
+
+        If it is not sure that the first of the others are theirs, words must say so.
+        """
         kinds = [kind for kind in range(len(self.elements.types)) if fits(kind) and kind not in about]
         kinds = [kind for kind in kinds if not self._is_nameless(kind)] or kinds
         kinds = [kind for kind in kinds if min((self._distance(one, kind) for one in about), default=0) <= MAX_HOPS]
         if len(kinds) < 2 or not about:
             return kinds[0] if len(kinds) == 1 else None
         near = sorted((self._distance(about[0], kind), kind) for kind in kinds)
-        if self._tested() and near[0][0] < near[1][0]:
+        if (self._tested() or is_sure) and near[0][0] < near[1][0]:
             return near[0][1]  # who paid the most fines: those whose loans have them
         ranked = sorted(((self._said(about[0], kind), kind) for kind in kinds), reverse=True)
         if ranked[0][0] - ranked[1][0] < _TELLING:  # who borrowed the book: not its author
@@ -237,15 +247,18 @@ class AskedPlanner(ConditionPlanner):
         return telling[0] if len(telling) == 1 else ""
 
     def _is_nameless(self, kind: int) -> bool:
-        """Return whether the nodes of a type are called by their keys only, to judge by the first."""
+        """Return whether the nodes of a type are called by keys that are codes, to judge by the first."""
         nodes = self.elements.session.stores.nodes
         row = nodes.row(self.elements.types[kind].first)
-        return row.name == row.key
+        return row.name == row.key and not _NAME.fullmatch(row.name)
 
     def _uncounted(self, target: AskedTarget) -> AskedTarget:
         """Return the attribute itself for a number that is an attribute: ``how many cylinders does it have``."""
         if target.total != "count" or target.is_distinct or target.label is None or target.label.types():
             return target
+        numbers = tuple(o for o in target.label.labels if _COUNTING & {*label_words(o.attribute)})
+        target = replace(target, label=replace(target.label, labels=numbers or target.label.labels))
+        assert target.label is not None
         option = self._attribute(target.label, self._conditioned())
         if not self._is_number(option) or (
             option.score == 1 and not all(self._is_number(one) for one in target.label.attributes())
@@ -267,6 +280,10 @@ class AskedPlanner(ConditionPlanner):
         for word in DWELLING if target.label.text.casefold() in COUNTED else ():
             self._explain(word)
         return AskedTarget(target.label, "sum" if is_sum else "", target.of)
+
+
+_NAME = re.compile(r"(?=.*[a-z])[^\W\d_][^\d_]*")
+"""A key that is a name: words without digits, not all in capitals."""
 
 
 def _is_price(name: str) -> bool:

@@ -102,6 +102,8 @@ class AttributeTests(Meanings):
             option.type, option.attribute
         ):
             return ConditionPart(option.type, (Condition(option.attribute, "=", (0,)),))  # bookings with no children
+        if self.elements.is_yearly(option.type, option.attribute):
+            return ConditionPart(option.type, (Condition(option.attribute, "missing", ()),))  # films without a year
         known = next((a for a in self.elements.types[option.type].attributes if a.name == option.attribute), None)
         if known is None or known.type != "VARCHAR":
             raise NotReadError(f"no '{restriction.label.text}'")
@@ -122,11 +124,12 @@ class AttributeTests(Meanings):
                 return self._attribute(label, near, bool(numbers))
         if restriction.adjective is None or not restriction.adjective.nouns:
             raise NotReadError("the number compares with nothing")
-        unit = restriction.values[0].unit if restriction.values else ""
+        unit = next((value.unit for value in restriction.values if value.unit), "")
         if unit and (measuring := self._measuring(unit, near)) is not None:
             return measuring
         if restriction.values and "year" in restriction.adjective.nouns:
-            named = self._types_before(restriction.values[0])  # the prize in 2014
+            named = [link.labels[0].type for link in self.clauses.events]  # adopted in 2014
+            named += self._types_before(restriction.values[0])  # the prize in 2014
             near = [*(kind for kind in named if self._has_dates(kind)), *near]
         if restriction.operand == "node":  # is Lagos bigger than Cairo: by what cities have
             own = list(dict.fromkeys(self.elements.type_number(node) for node in restriction.values[0].nodes))

@@ -139,13 +139,14 @@ class ChainDoubts:
     @property
     def ends_with_things(self) -> bool:
         """Whether it answers with nodes that are no people, though the KB has types of people."""
-        elements = self.elements
-        if not elements.typed or self.chain.ends_with_attribute:
-            return False
-        ends = [
-            arm[-1].target if arm else topic.type for topic, arm in zip(self.chain.topics, self.chain.arms, strict=True)
-        ]
-        return bool(elements.people) and not elements.people & {*ends}
+        is_typed = self.elements.typed and not self.chain.ends_with_attribute
+        return is_typed and bool(self.elements.people) and not self.ends_with_people
+
+    @property
+    def ends_with_people(self) -> bool:
+        """Whether it answers with nodes of a type of people."""
+        arms = zip(self.chain.topics, self.chain.arms, strict=True)
+        return bool(self.elements.people & {arm[-1].target if arm else topic.type for topic, arm in arms})
 
     @property
     def vague(self) -> list[str]:

@@ -7,6 +7,7 @@ the probability that the answers are exactly right; ``CONFIDENCE`` says how it w
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -33,12 +34,13 @@ from kbkit.questions.clauses import Clauses
 from kbkit.questions.elements import VALUE, Elements
 from kbkit.questions.lexicon import cosine
 from kbkit.questions.link_words import is_participle
-from kbkit.questions.links import Linker, QuestionLink
+from kbkit.questions.links import Linker
 from kbkit.questions.meanings import NotReadError
 from kbkit.questions.measure_nouns import MeasureNouns
 from kbkit.questions.mentions import Mention
 from kbkit.questions.plans import Planner
 from kbkit.questions.question import Question
+from kbkit.questions.question_link import QuestionLink
 from kbkit.questions.target_rules import read_clauses
 from kbkit.questions.type_nouns import TypeNouns
 from kbkit.questions.values import AttributeValues
@@ -60,6 +62,8 @@ cross-validated over nine databases of others.
 ``words`` and ``verbs`` that nothing explains, 1 minus the worst score of a ``label``, ``relations`` that are followed,
 ``choices`` among equals, labels ``mismatched`` with values, ``empty`` answers, and conditions that ``all`` nodes meet.
 """
+_SURELY = 0.75
+"""Least score of a label of a reading whose answers are none."""
 _AKIN = 0.4
 """Least similarity of a verb for an outcome and what it is about: *won* a prize."""
 _DWELLING = frozenset(DWELLING) - {"living"}  # living writers
@@ -117,11 +121,30 @@ class ClauseReader:
         planner = Planner(self.elements, links, clauses, words, [token.word for token in question.tokens])
         try:
             tree = planner.plan()
-            if asks := other_kind(self.elements, tree, question.text.casefold()):
+            if clauses.is_yes_no and not isinstance(tree, Aggregate):
+                raise NotReadError("yes or no")
+            if clauses.is_yes_no and isinstance(tree, Aggregate) and tree.op == "values":
+                raise NotReadError("yes or no")
+            text = question.text.casefold()
+            text = text.replace("who", "what", 1) if clauses.is_named else text
+            if asks := other_kind(self.elements, tree, text) or _other_than_named(question, links, tree):
                 raise NotReadError(f"'{asks}'")
         except NotReadError as error:
             return ClauseReading(self.elements, links, clauses, planner, None, str(error))
         return ClauseReading(self.elements, links, clauses, planner, tree)
+
+
+def _other_than_named(question: Question, links: list[QuestionLink], tree: Expression) -> str:
+    """Return *which* and the type after it, at the beginning, if an expression gives a number instead; else ""."""
+    head = next((link for link in links if link.first == 1), None)
+    asks = question.tokens[0].word if question.tokens else ""
+    if asks not in ("which", "what") or head is None or not head.labels or head.labels[0].attribute:
+        return ""
+    is_number = isinstance(tree, Aggregate) and tree.op in ("sum", "avg", "min", "max") and not tree.groups
+    return f"{asks} {head.text}" if is_number else ""
+
+
+_NAMED_KIND = re.compile("'(?:which|what) ")
 
 
 @dataclass(frozen=True)
@@ -139,6 +162,11 @@ class ClauseReading:
     def expression(self) -> str:
         """The text of the expression; empty if there is none."""
         return "" if self.tree is None else str(self.tree)
+
+    @property
+    def names_other_kind(self) -> bool:
+        """Whether the question asks for nodes of a type and its clauses give a number."""
+        return bool(_NAMED_KIND.match(self.reason))
 
     @cached_property
     def answers(self) -> AnswerSet:
@@ -200,9 +228,25 @@ class ClauseReading:
     @property
     def is_trusted(self) -> bool:
         """Whether it explains every content word and has answers."""
-        if self.tree is None or len(set(self.unexplained)) > MAX_WORDS or not self.has_answers:
+        if self.tree is None or len(set(self.unexplained)) > MAX_WORDS:
             return False
-        return not keeps_most(self.elements, self.tree)
+        return not keeps_most(self.elements, self.tree) if self.has_answers else self.is_surely_empty
+
+    @cached_property
+    def is_surely_empty(self) -> bool:
+        """Whether nodes would meet the conditions but for a number that all are below or above: *after 2050*."""
+        tree = self.tree
+        doubts = self.planner.doubts
+        if not isinstance(tree, Filter) or doubts.choices or doubts.words or doubts.label < _SURELY or self.verbs:
+            return False
+        is_number = [
+            isinstance(test, Comparison) or (isinstance(test, Condition) and test.op in ("<", ">", "<=", ">="))
+            for test in tree.conditions
+        ]
+        if not any(is_number):
+            return False
+        rest = tuple(test for test, number in zip(tree.conditions, is_number, strict=True) if not number)
+        return len(AnswerSet(self.elements.session, Filter(tree.source, rest) if rest else tree.source)) > 0
 
     @cached_property
     def features(self) -> dict[str, float]:

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from kbkit.english.question_words import ADJECTIVES, SUPERLATIVES, Adjective
-from kbkit.questions.links import QuestionLink
 from kbkit.questions.question import Question
+from kbkit.questions.question_link import QuestionLink
 
 L, V, N = r"<L\d+>", r"<V\d+>", r"<N\d+>"
 OF = r"(?: of| for| in)?(?: all| each)?(?: the| their| its| his| her| this| these)?"
@@ -113,8 +113,14 @@ class Clauses:
     """Words that begin with a capital inside the question, as names do."""
     is_who: bool = False
     """Whether it asks for people: it begins with *who*, or says *anyone who*."""
+    is_named: bool = False
+    """Whether it says who is asked for: *who is our oldest client*."""
+    is_whose: bool = False
+    """Whether it asks whose nodes of a type are meant."""
     said: list[QuestionLink] = field(default_factory=list)
     """The labels that the verb after *who* is derived from: *represents*, of the counties represented."""
+    events: list[QuestionLink] = field(default_factory=list)
+    """The types whose verb the question has: *adopted*, of adoptions."""
     averaged: Adjective | None = None
     """What an average is asked of: *how long on average*."""
     is_how_much: bool = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from kbkit.english.question_words import (
     COMPARATIVES,
@@ -17,7 +18,7 @@ from kbkit.english.words import may_be_verb
 from kbkit.questions.clauses import BE, OF, L, N, Restriction, Rewriter, V, is_type
 from kbkit.questions.lexicon import label_words, stem
 from kbkit.questions.link_words import is_participle
-from kbkit.questions.links import QuestionLink
+from kbkit.questions.question_link import QuestionLink
 
 _OWNING = 0.8
 """Least score of a label whose attribute has a value beside it: French citizens."""
@@ -42,17 +43,16 @@ _ADJECTIVE = "|".join(sorted((word for word, one in COMPARATIVES.items() if one.
 COMPARED = rf"{BE}(?P<op>{_OP}|(?:{_ADJECTIVE})(?: than)?) (?P<number>{N})"
 """A comparison with a number; :func:`comparison` returns its operator."""
 _AVERAGE = r"(?:the |an )?(?:overall )?(?:average|mean)"
-_NO = (
+NO = (
     r"(?:not|isn t|aren t|wasn t|weren t|other than|except(?: for)?|excluding|different from|leaving out|apart from|"
     r"aside from|ignoring|omitting|not counting|not including)"
 )
 _HAVE = "(?:have|use|include|contain|speak|play|own)"
-_LACKS = rf"(?:{_NO} |(?:do|does|did|don|doesn|didn) (?:not|t) {_HAVE} (?:a |an |any |the )?)"
+_LACKS = rf"(?:{NO} |(?:do|does|did|don|doesn|didn) (?:not|t) {_HAVE} (?:a |an |any |the )?)"
 _UP = "more|above|greater|higher|over|older|later|longer"
 _OR_MORE = rf"(?:or|and) (?:{_UP}|less|fewer|below|lower|under|younger|earlier|shorter)"
-_VALUES = rf"(?P<value>{V}(?:(?: or| nor| and| and the)+ {V})*)"
+_VALUES = rf"(?P<value>{V}(?:(?: or| nor| and)+(?: the| an?)? {V})*)"
 _TIMES = {"once": "1", "twice": "2"}
-_NUMBERS = rf"(?P<value>{N}(?: (?:or|and) {N})*)"
 
 
 def _operator(phrase: str) -> str:
@@ -95,7 +95,15 @@ def averages(at: Rewriter) -> None:
             return None
         return f"{tail} {at.restrict(Restriction(label, op, (), False, adjective, 'avg'))}"
 
-    op = rf"(?P<op>{_OP}|(?:{_ADJECTIVE}) than)"
+    def amount(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        if label is None or is_type(label):
+            return None
+        op = _operator(f"{match['op']} than")
+        return at.restrict(Restriction(label, op, (), False, None, "avg"))  # that sold more tickets than average
+
+    at.apply(rf"(?:(?:that|which|who) )?(?:<L\d+> )?(?P<op>{_MORE}|{_LESS}) (?P<label>{L}) than {_AVERAGE}", amount)
+    op = rf"(?:for )?(?P<op>{_OP}|(?:{_ADJECTIVE}) than)"
     tail = rf"(?:{OF} <L\d+>)?"
     at.apply(rf"(?:(?P<before>{L}) )?{BE}{op} (?:that of )?{_AVERAGE}(?: (?P<after>{L}){tail})?", use)
 
@@ -105,7 +113,8 @@ def ranges(at: Rewriter) -> None:
 
     def use(match: re.Match[str]) -> str | None:
         label = at.link(match["before"] or match["after"])
-        pair = at.linked(match["low"]) + at.linked(match["high"])
+        low, high = at.linked(match["low"])[0], at.linked(match["high"])[0]
+        pair = (replace(low, unit=low.unit or high.unit), high)  # between 5 and 6 kg
         if is_type(at.link(match["before"])) and all(one.may_be_date for one in pair):
             return f"{match['before']} {at.restrict(Restriction(None, 'between', pair, False, COMPARATIVES['after']))}"
         adjective = None if label else COMPARATIVES["after"]
@@ -136,7 +145,7 @@ def prices(at: Rewriter) -> None:
         is_named = match["type"][1] != "L" or is_type(at.link(match["type"]))
         return f"{match['type']} {money(match)}" if is_named else None  # not: herbs that sell for over 20
 
-    at.apply(rf"{BE}(?:for |cost |costs |costing )?(?:(?P<op>{_OP}) )?(?P<number>{N}) (?:{'|'.join(MONEY)})", money)
+    at.apply(rf"{BE}(?:for |on |cost |costs |costing )?(?:(?P<op>{_OP}) )?(?P<number>{N}) (?:{'|'.join(MONEY)})", money)
     at.apply(rf"(?P<type>{L}|{V}|<C\d+>) (?:for|costing) (?P<op>{_OP}) (?P<number>{N})(?! <L)", typed)
 
 
@@ -167,6 +176,9 @@ def comparisons(at: Rewriter) -> None:
             tail = match["after"] or ""
         elif before is not None:
             tail = match["before"]
+        unit = at.linked(match["number"])[0].unit
+        if unit and is_type(label) and label is before:
+            tail, label, adjective = match["before"], None, Adjective(1, (unit,))  # rides over 50 km
         if label is None and adjective is None:
             return None
         if adjective and is_type(label) and match["before"]:
@@ -194,8 +206,10 @@ def comparisons(at: Rewriter) -> None:
         is_year = bool(re.fullmatch(r"1\d{3}|20\d{2}", number[0].number))
         if label is None:
             return at.restrict(Restriction(None, op, number, False, COMPARATIVES["after"])) if is_year else None
-        return at.restrict(Restriction(label, op, number))
+        tail = match["before"] if match["after"] and is_type(at.link(match["before"])) else ""
+        return f"{tail or ''} {at.restrict(Restriction(label, op, number))}"
 
+    at.apply(rf"(?P<before>){BE}(?P<number>{N}) (?P<after>{L}) (?P<or>{_OR_MORE})", plain)
     at.apply(rf"(?:(?P<before>{L}) )?{BE}(?P<number>{N}) (?P<or>{_OR_MORE})(?: (?P<after>{L}))?", plain)
 
 
@@ -359,34 +373,3 @@ def values(at: Rewriter) -> None:
         rf"(?:not|isn t|aren t|wasn t|weren t|never){by} {_VALUES}", lambda match: restricted(None, match, negated=True)
     )
     at.apply(rf"(?P<not>{_LACKS})?{BE}(?:about )?(?:the )?{_VALUES}{after}", named)
-
-
-def equal_numbers(at: Rewriter) -> None:
-    """``4 cylinders``, ``born in 1948 or 1949``."""
-
-    def restricted(label: QuestionLink | None, match: re.Match[str], adjective: Adjective | None = None) -> str:
-        values = at.linked(match["value"])
-        op = "in" if len(values) > 1 else "="
-        return at.restrict(Restriction(label, op, values, bool(match["not"]), adjective))
-
-    def labelled(match: re.Match[str]) -> str | None:
-        label, numbered = at.link(match["label"]), re.search(rf"{N} $", match.string[: match.start()])
-        years = all(re.fullmatch(r"1\d{3}|20\d{2}", value.number) for value in at.linked(match["value"]))
-        best = label.attributes()[0] if label is not None and label.attributes() else None
-        if years and " in " in match[0] and best is not None and best.is_number and not best.is_year:
-            return None  # tickets sold in 2018
-        is_other = bool(numbered and re.search(" (?:in|on) ", match[0]))  # 8 cylinders in 1974
-        return None if is_type(label) or is_other else restricted(label, match)
-
-    def dated(match: re.Match[str]) -> str | None:
-        values = at.linked(match["value"])
-        if not all(re.fullmatch(r"(?:1\d|20)\d\d(?:-\d\d){0,2}", value.number) for value in values):
-            return None
-        return restricted(None, match, COMPARATIVES["after"])
-
-    no = rf"(?P<not>{_NO} )?"
-    at.apply(rf"(?P<label>{L}) {BE}{no}(?:either |equal to |exactly |in |on )*{_NUMBERS}(?! <L)", labelled)
-    at.apply(rf"(?P<not>not )?(?:with |has |have |having |had |exactly )*{_NUMBERS} (?P<label>{L})", labelled)
-    at.apply(
-        rf"(?P<not>not )?(?:either )?(?:in|on|during|of|from) (?:the )?(?:year )?(?:of )?(?:either )?{_NUMBERS}", dated
-    )

@@ -26,9 +26,9 @@ from kbkit.questions.clauses import AskedTarget, Most, Restriction, is_type
 from kbkit.questions.expressions import whole_number
 from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.lexicon import label_words, stem
-from kbkit.questions.links import QuestionLink
 from kbkit.questions.meanings import NO_ATTRIBUTE, NotReadError
 from kbkit.questions.measure_rules import MeasureRestriction, MeasureTests
+from kbkit.questions.question_link import QuestionLink
 
 _SAID = 0.6
 """Least similarity of a word before a value and the attribute that it says: *born* in France."""
@@ -134,6 +134,8 @@ class ConditionPlanner(MeasureTests):
             kind = self._owner(restriction, [*near, *inside])
             (inside[kind] if kind in inside and kind != owner else plain).append(restriction)
         parts = [self._part(restriction, owner, near) for restriction in plain]
+        if self.clauses.is_either and len(parts) > 2:
+            raise NotReadError("'or'")
         if self.clauses.is_either and len(parts) == 2:
             tree: Expression = Combine("|", tuple(self._joined(owner, [part]) for part in parts))
         else:
@@ -208,7 +210,7 @@ class ConditionPlanner(MeasureTests):
 
     def _conditioned(self) -> list[int]:
         """Return the types that own what the conditions and the superlative test."""
-        links = [r.label for r in self.clauses.restrictions]
+        links = [r.label for r in self.clauses.restrictions if r.op != "none"]
         links += [self.clauses.most.label] if self.clauses.most else []
         found = []
         for link in links:
@@ -304,12 +306,15 @@ class ConditionPlanner(MeasureTests):
                 found[number] = through[0]
         return found
 
-    def _part(self, restriction: Restriction, owner: int, near: list[int], dry: bool = False) -> ConditionPart:  # noqa: PLR0911
+    def _part(self, restriction: Restriction, owner: int, near: list[int], dry: bool = False) -> ConditionPart:  # noqa: PLR0911, PLR0912
         """Return a condition as a test of a type, or as named nodes of a type."""
         if isinstance(restriction, MeasureRestriction):
             return self._measure_part(restriction)
         if restriction.values and not restriction.values[0].number and restriction.operand != "node":
             return self._valued(restriction, near)
+        if restriction.operand == "number" and restriction.label is not None:
+            counted = self._types_in([restriction.label])[0]
+            return ConditionPart(owner) if dry else self._counting(restriction, owner, counted)
         if restriction.operand == "times":
             [owner] = self._types_in([restriction.label] if restriction.label else [])
             return ConditionPart(owner) if dry else self._counting(restriction, owner, self._only_neighbour(owner))
@@ -344,7 +349,7 @@ class ConditionPlanner(MeasureTests):
         """Return a condition on the number of nodes of a type."""
         if restriction.operand == "node":
             return self._than_node(restriction, owner, self._count(owner, counted))
-        if restriction.operand not in ("", "times") or restriction.op == "between":
+        if restriction.operand not in ("", "times", "number") or restriction.op == "between":
             raise NotReadError("a count that is compared with more than a number")
         if "-" in restriction.values[0].number:
             raise NotReadError("a count that is compared with a month")

@@ -23,6 +23,8 @@ from kbkit.questions.expressions import whole_number
 from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.meanings import NotReadError
 
+_SURELY = 0.9
+"""Least score of a label that is surely a further column."""
 _COUNTED_OPS = ("=", ">", "<", ">=", "<=")
 
 
@@ -78,14 +80,32 @@ class GroupPlanner(AskedPlanner):
         groups += [Group("name"), *(self._group_of(option) for option in options)]
         return Aggregate("values", tree, (), tuple(dict.fromkeys(groups)))
 
-    def _grouped(self, tree: Expression, totals: list[AskedTarget]) -> Expression:
+    def _grouped(self, tree: Expression, totals: list[AskedTarget], plain: list[AskedTarget]) -> Expression:
         found = self._of_group(tree, totals)
+        if isinstance(found, Aggregate):
+            found = replace(found, groups=(*found.groups, *self._beside_groups(plain, found.groups)))
         order = self.clauses.order
         if order is None or not isinstance(found, Aggregate) or len(found.ops) > 1:
             return found
         if order[0] is None and self.clauses.order_by is not None:  # highest first
             return replace(found, order=(Order(found.op, order[1]),))
         return found
+
+    def _beside_groups(self, plain: list[AskedTarget], groups: tuple[Group, ...]) -> list[Group]:
+        """Return attributes of the nodes that are grouped by, as further groups: the maker's id beside its name."""
+        kinds = [link.types()[0].type for link in self.clauses.groups if is_type(link)]
+        found: list[Group] = []
+        for target in plain:
+            option = self._attribute(target.label, kinds) if target.label is not None else None
+            if option is None or option.attribute == "name" or option.score < _SURELY:
+                continue
+            path = self._count(self.focus, option.type) if option.type != self.focus else None
+            group = Group(option.attribute) if path is None else Group(path, attribute=option.attribute)
+            if group not in groups:
+                found.append(group)
+            if option.type not in kinds and group not in groups:
+                raise NotReadError("a total beside values")
+        return list(dict.fromkeys(found))
 
     def _of_group(self, tree: Expression, totals: list[AskedTarget]) -> Expression:
         groups = self._groups(self.clauses.groups)

@@ -37,7 +37,7 @@ _LEAST = 0.7
 """Least similarity of a word and a label of which it is neither a word nor a derived word."""
 _INSIDE = frozenset(("of", "the", "in"))
 """Function words that a question may put inside a label: year of birth."""
-_WHOLE = 0.95
+WHOLE_LABEL = 0.95
 """Least score of a label with all its words."""
 _NAMES = frozenset(["name", "names", "title", "titles"])
 _NUMBERED, _LEAST_FLAGS = frozenset(("number", "count", "level", "grade", "score", "rank", "id", "total")), 5
@@ -54,6 +54,8 @@ _SYNONYM = 0.85
 """Score of a synonym of a label, relative to the label itself."""
 STANDING = 0.5
 """Score of a type that a noun stands for though it is called otherwise."""
+_PER = 0.2
+"""How much less the unit of a rate is its label."""
 _SHORT = 0.9
 """Score of a label with an abbreviation of a word, relative to the label with the word itself."""
 _INITIAL = 0.8
@@ -105,7 +107,7 @@ class LabelLookup:
         for number, node_type in enumerate(self.elements.types):
             self._add(label_words(node_type.name), LabelOption(number))
             if who := self._keyed_by(number, node_type):
-                self._add(who, LabelOption(number, "", _WHOLE))
+                self._add(who, LabelOption(number, "", WHOLE_LABEL))
             for text, attribute_name in ((node_type.name_label, "name"), (node_type.key_label, "key")):
                 if text:
                     self._add(label_words(text), LabelOption(number, attribute_name))
@@ -128,7 +130,7 @@ class LabelLookup:
                     if unit and is_number(attribute.type) and is_noun:
                         self._add(words[:-1], option)  # the wavelength, of wavelength_nm
 
-    def labelled(self, words: Sequence[str]) -> tuple[LabelOption, ...]:
+    def labelled(self, words: Sequence[str]) -> tuple[LabelOption, ...]:  # noqa: PLR0912
         """Return the labels with these words: with all of them and no others, else with these and others."""
         content = [word for word in words if word not in FUNCTION_WORDS or word in _NAMES]
         stems, share = self._stems(content)
@@ -139,11 +141,15 @@ class LabelLookup:
             score = overlap(stems, label, is_plain)
             if score == DERIVED_LABEL and not option.is_number and is_participle(words[-1]):
                 score = 0.0  # cars made in 1970: not the make
-            if len(words) > 1 and score < _WHOLE and is_participle(words[-1]):
+            if len(words) > 1 and score < WHOLE_LABEL and is_participle(words[-1]):
                 score = 0.0  # orders shipped: not the order_shipping_charges
             if not option.attribute and score == 1 and len(words) == 1 and words[0].endswith("ed"):
                 score = DERIVED_LABEL  # elected, of elections
-            if option.attribute == "key" and score < _WHOLE and not _KEYS.isdisjoint(label):
+            if score and score < WHOLE_LABEL and self._is_per(stems, option):
+                score *= 1 - _PER  # words, of a rate_per_word
+            if {*stems} < {*label} and all(one.isdigit() for one in {*label} - {*stems}):
+                score = max(score, _SHORT)  # the electorate, of an electorate_2024
+            if option.attribute == "key" and score < WHOLE_LABEL and not _KEYS.isdisjoint(label):
                 score = 0.0  # counties: not the county_id
             if score:
                 options.append(replace(option, score=share * score))
@@ -151,14 +157,15 @@ class LabelLookup:
             attribute = "name" if words[-1] in _NAMES else "key"
             known = {option.type for option in options if option.score >= _SHORT and option.attribute}
             options += [LabelOption(n, attribute, 0.95) for n in range(len(self.elements.types)) if n not in known]
-        if len(words) == 2 and words[1] in _KEYS | _KEY_WORDS and not any(o.score >= _WHOLE for o in options):
+        if len(words) == 2 and words[1] in _KEYS | _KEY_WORDS and not any(o.score >= WHOLE_LABEL for o in options):
             named = self._labels_of_types(stems[:1])
-            options = [LabelOption(kind, "key", _WHOLE) for kind in named] or options  # order number
+            options = [LabelOption(kind, "key", WHOLE_LABEL) for kind in named] or options  # order number
         if len(words) == 1 and words[0] in _KEY_WORDS and options:
             options += [LabelOption(n, "key", _NUMBER) for n in range(len(self.elements.types))]
         options = options or self._of_class(words) or self._short(words)
         if len(words) > 2 and words[0] in CLASSES and words[1] == "of":
             options = self._classes_of(words[2:]) or options
+        options = self._literal(words, options)
         heads = {option.type: option for option in options if not option.attribute}
         same = [o for o in options if o.attribute and o.score == 1 and o.type in heads and len(stems) == 1]
         for option in [o for o in same if not o.is_number or self._is_head(stems[0], o.type)]:
@@ -175,12 +182,27 @@ class LabelLookup:
         kept = [o for o in options if o.score >= best - (0.15 if o.attribute else 0.3)]
         return tuple(sorted(kept, key=lambda option: -option.score))
 
+    def _literal(self, words: Sequence[str], options: list[LabelOption]) -> list[LabelOption]:
+        """Return the options; adopters are less likely for *adoptions*, what others are called, with the same stem."""
+        said = [singular(word) for word in words]
+        names = [label_words(option.attribute or self.elements.types[option.type].name) for option in options]
+        same = [[singular(word) for word in name] == said for name in names]
+        if not any(same):
+            return options
+        pairs = zip(options, same, strict=True)
+        return [one if is_same else replace(one, score=min(one.score, DERIVED_LABEL)) for one, is_same in pairs]
+
+    def _is_per(self, stems: Sequence[str], option: LabelOption) -> bool:
+        """Return whether all words are what an attribute is counted by: *kilo*, of a price_per_kilo."""
+        words = label_words(option.attribute)
+        return "per" in words and {*stems} <= {*map(stem, words[words.index("per") :])}
+
     def _of_class(self, words: Sequence[str]) -> list[LabelOption]:
         """Return the labels that end with another noun for a kind: *blood type*, of a blood_group."""
         if len(words) < 2 or words[-1] not in CLASSES:
             return []
         others = (self.labelled([*words[:-1], other]) for other in _CLASS_NOUNS)
-        return next(([*found] for found in others if found and found[0].score >= _WHOLE), [])
+        return next(([*found] for found in others if found and found[0].score >= WHOLE_LABEL), [])
 
     def _is_head(self, one: str, kind: int) -> bool:
         """Return whether a stem is of the last word of the name of a type: of orders, but not casks of cask_order."""
@@ -344,7 +366,7 @@ class LabelLookup:
             own = [(o, 1) for label, o in self._labels if o.attribute and o.type in kinds and {*label} & _CLASS_STEMS]
             found = own if len({o.attribute for o, _ in own}) == 1 else []
         least = min((size for _, size in found), default=0)
-        return [replace(option, score=_WHOLE) for option, size in found if size == least]
+        return [replace(option, score=WHOLE_LABEL) for option, size in found if size == least]
 
     def _short(self, words: Sequence[str]) -> list[LabelOption]:
         """Return the type that *people* must mean, or that a word begins: *repos*, of repositories."""

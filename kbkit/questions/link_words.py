@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 
 from kbkit.english.question_words import (
     MONTHS,
@@ -18,6 +19,8 @@ from kbkit.questions.mentions import DERIVED, Mention
 
 MAX_LABEL = 5
 """Limit on the words of a label."""
+_SHORT_NUMBER = re.compile(r"(\d+(?:\.\d+)?)([kKM])")
+"""A number in thousands or millions: ``70k``."""
 _NUMERIC = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 _YEAR = re.compile("1[0-9]{3}|20[0-9]{2}")
 _DAY = re.compile("([0-9]{1,2})(?:st|nd|rd|th)?")
@@ -47,7 +50,7 @@ def bases(text: str, *, is_first: bool) -> Iterator[str]:
     yield f"{text}y"
 
 
-def link_number(words: Sequence[str], text: str) -> str:
+def link_number(words: Sequence[str], text: str) -> str:  # noqa: PLR0911
     """Return the number that words stand for, in digits: ``three``, ``1,000``, ``2 million``; empty if none."""
     if len(words) == 2 and words[0] in MONTHS and _YEAR.fullmatch(words[1]):
         return f"{words[1]}-{MONTHS[words[0]]:02}"
@@ -60,6 +63,8 @@ def link_number(words: Sequence[str], text: str) -> str:
         return str(SCALES[words[1]])
     if len(words) > 1:
         return ""
+    if short := _SHORT_NUMBER.fullmatch(text):  # 70k
+        return str(int(Decimal(short[1]) * (1_000 if short[2] in "kK" else 1_000_000)))
     return NUMBERS.get(words[0], text.replace(",", "") if _NUMERIC.fullmatch(text) else "")
 
 

@@ -15,18 +15,21 @@ from kbkit.english.question_words import (
     COMPARATIVES,
     EXTREMES,
     FUNCTION_WORDS,
+    MONEY,
     SUPERLATIVES,
     TOTALS,
 )
 from kbkit.english.stems import PEOPLES
 from kbkit.english.thesaurus import related_words
-from kbkit.english.words import YEARS, lemmas_of, may_be_verb, singular
+from kbkit.english.words import lemmas_of, may_be_verb, singular
+from kbkit.questions.compound_links import compounds
 from kbkit.questions.elements import Elements
-from kbkit.questions.label_lookup import LabelLookup, LabelOption
+from kbkit.questions.label_lookup import WHOLE_LABEL, LabelLookup, LabelOption
 from kbkit.questions.lexicon import label_words, stem
 from kbkit.questions.link_words import bases, denied_root, is_misspelled, is_participle, link_number
 from kbkit.questions.mentions import Mention
 from kbkit.questions.question import Question
+from kbkit.questions.question_link import QuestionLink
 from kbkit.questions.units import UNITS, MeasuringUnit, unit_of
 from kbkit.questions.values import AttributeValue, AttributeValues
 from kbkit.stores.folding import words as folded_words
@@ -36,71 +39,22 @@ MAX_LABEL = 5
 _MEASURING = frozenset([*TOTALS, *EXTREMES])
 """Words after which a number is meant."""
 _NAMES = frozenset(["name", "names", "title", "titles"])
-_UNNAMED = FUNCTION_WORDS - _NAMES
+_UNNAMED = (FUNCTION_WORDS | {"per"}) - _NAMES
 """Words that neither begin nor end a link."""
 _DETERMINERS = frozenset("all any both each either every".split())  # noqa: SIM905
 _QUOTED = re.compile(r"\"([^\"]+)\"|'([^']+)'(?!\w)|\u201c([^\u201d]+)\u201d|\u2018([^\u2019]+)\u2019")
+_DIGITS = re.compile(r"\d")
 _SIGN = re.compile(r"[-+#*\u2212]+(?!\w)")
 """Signs that end a value."""
 _NO_UNIT = MeasuringUnit("", Decimal(1))
 _OF_PEOPLES = ("an", "ese", "ish")
 """Endings of the words for peoples that are also read in lower case."""
-_HEADS = frozenset("address addresses number numbers code codes date dates value values".split())  # noqa: SIM905
-"""Nouns that end names of attributes, and say little: email address."""
 _BEFORE_VALUES = frozenset("a an any the with for about of in by on from to as has have had no without".split())  # noqa: SIM905
 """Words before some of the words of a value."""
 _MAX_HOLDING = 20
 """Limit on the nodes that a part of a name may mean."""
 _MAX_SHORT = 3
 """Letters up to which a value is only meant if it is written in the same case."""
-_WHOLE = 0.95
-"""Least score of a label with all its words."""
-
-
-@dataclass(frozen=True)
-class QuestionLink:
-    """A span of tokens and what it may mean: labels, values and nodes, or a ``number``."""
-
-    first: int
-    last: int
-    text: str
-    labels: tuple[LabelOption, ...] = ()
-    values: tuple[AttributeValue, ...] = ()
-    nodes: tuple[int, ...] = ()
-    number: str = ""
-    unit: str = ""
-    """The unit of the number, as the question has it."""
-    is_quoted: bool = False
-    is_partial: bool = False
-    """Whether the words are a part of the value only."""
-    node_types: frozenset[int] = frozenset()
-    """The types of the nodes."""
-
-    @property
-    def is_value(self) -> bool:
-        """Whether it is a value or a node rather than a label."""
-        return bool(self.values or self.nodes or self.is_quoted) and not self.labels
-
-    @property
-    def is_verb(self) -> bool:
-        """Whether it is a participle that only derives from a label or is a part of one: *opened*, of opening_year."""
-        if not self.labels or " " in self.text or not is_participle(self.text):
-            return False
-        best = self.labels[0]
-        return best.score < 1 or self.text.casefold() not in label_words(best.attribute or self.text)
-
-    @property
-    def may_be_date(self) -> bool:
-        """Whether it is a date, or a number that may be a year."""
-        return "-" in self.number or (bool(self.number) and YEARS[0] <= Decimal(self.number) <= YEARS[1])
-
-    def types(self) -> list[LabelOption]:
-        """Return the options that are types, the best first."""
-        return [option for option in self.labels if not option.attribute]
-
-    def attributes(self) -> list[LabelOption]:
-        """Return the options that are attributes, the best first."""
-        return [option for option in self.labels if option.attribute]
 
 
 @dataclass
@@ -152,7 +106,7 @@ class Linker:
                 take(link)
         of = self.elements.type_number
         typed = [replace(one, node_types=frozenset(map(of, one.nodes))) if one.nodes else one for one in found]
-        return self._keyed(_compounds(question, sorted(typed, key=lambda link: link.first)))
+        return self._keyed(compounds(question, sorted(typed, key=lambda link: link.first)))
 
     def _first_and_last(self, question: Question) -> Iterator[QuestionLink]:
         """Yield links for ``first and last name``."""
@@ -175,11 +129,12 @@ class Linker:
             is_verb = is_verb or (follows and may_be_verb(token.word))
             is_operator = at in question.operators or token.word in COMPARATIVES or token.word in SUPERLATIVES
             is_operator |= stem(token.word) in self._of_edges  # quantity, which is no unit_price
+            is_operator |= token.word in MONEY and at > 0 and tokens[at - 1].word[:1].isdigit()
             is_operator |= token.word == "about" and at + 1 < len(
                 tokens
             )  # complaints about noise, but: what is it about
             is_operator |= token.word in _DETERMINERS or bool(related_words(token.word).places)  # German: no attribute
-            if not taken[at] and not is_verb and token.word not in FUNCTION_WORDS and not is_operator:
+            if not taken[at] and not is_verb and token.word not in FUNCTION_WORDS | {"per"} and not is_operator:
                 options = self._labels.similar(token.word)
                 is_said = is_participle(token.word) and any(link.first == at + 1 and link.types() for link in found)
                 if not options and at > 0 and tokens[at - 1].word in _MEASURING and not is_said:
@@ -194,10 +149,20 @@ class Linker:
         for link in links:
             before = result[-1] if result else None
             is_next = before is not None and before.last == link.first and not before.text.casefold().endswith("s")
-            if link.number.isdigit() and before is not None and is_next and before.types() and not before.attributes():
-                kind = before.types()[0].type
+            if (
+                link.number.isdigit()
+                and before is not None
+                and is_next
+                and before.labels
+                and not before.labels[0].attribute
+            ):
+                kind = before.labels[0].type
                 [found] = nodes.by_key(types[kind].name, [link.number])
                 [called] = nodes.by_name(types[kind].name, [link.number])
+                texts = tuple(v for v in self.values.named([link.number]) if v.type == kind)
+                if texts and not (found or called):  # account 338, of an account_name
+                    result.append(replace(link, number="", values=texts))
+                    continue
                 if found or called:
                     ids = (found[0].id,) if found else tuple(row.id for row in called[:5])
                     node = replace(link, number="", nodes=ids, node_types=frozenset((kind,)))
@@ -209,7 +174,9 @@ class Linker:
     def _by_part(self, question: Question, taken: list[bool], _: list[QuestionLink]) -> Iterator[QuestionLink]:
         """Yield links for parts of one name each, written with capitals: *Einstein*, or *Nile*, of the Nile river."""
         tokens, first = question.tokens, 1
-        while first < len(tokens) and not question.text.isupper():
+        if question.text.isupper() or not self.elements.session.stores.has("text"):
+            return
+        while first < len(tokens):
             last = first
             while last < len(tokens) and not taken[last] and question.text[tokens[last].start].isupper():
                 last += 1
@@ -261,24 +228,38 @@ class Linker:
                 nodes = tuple(self.elements.session.stores.nodes.named(text).tolist()[:5])
                 yield QuestionLink(first, last, text, (), tuple(self.values.named(words)), nodes, is_quoted=True)
 
-    def _linked(self, question: Question, span: range, nodes: tuple[int, ...], derives: bool) -> QuestionLink | None:  # noqa: PLR0911
+    def _linked(self, question: Question, span: range, nodes: tuple[int, ...], derives: bool) -> QuestionLink | None:  # noqa: PLR0911, PLR0912
         """Return the link of a span, if it is a number, a label, a value or a name as a whole."""
         words = [question.tokens[at].word for at in span]
         start, end = question.tokens[span[0]].start, question.tokens[span[-1]].end
         text = question.text[start:end]
         unit = words[-1] if len(words) == 2 and UNITS.get(words[-1], _NO_UNIT).measures in self._labels.measured else ""
         number = link_number(words[:1] if unit else words, text.split()[0] if unit else text)
+        before = question.text[:start].split()[-1:]
+        if len(words) == 1 and words[0] in MONEY and before and _DIGITS.search(before[0]):
+            return None  # 30 euros, where a column is in EUR
         if number and unit:
             return QuestionLink(span[0], span[-1] + 1, text, number=number, unit=unit)
         if number:
             return QuestionLink(span[0], span[-1] + 1, text, number=number)
         is_operator = len(words) == 1 and span[0] in question.operators
+        is_operator |= words in (["first"], ["last"]) and span[-1] + 1 == len(question.tokens)  # cheapest first
         if not is_operator and (signed := self._signed(question, span)):
             return signed
+        states = tuple(self.values.states(words)) if len(words) > 1 and words[0] in _UNNAMED else ()
+        if states:  # to do, on loan, in progress
+            return QuestionLink(span[0], span[-1] + 1, text, (), states)
         if is_operator or {words[0], words[-1]} & _UNNAMED:
             is_name = bool(nodes) and text != text.lower() and not is_operator
             return QuestionLink(span[0], span[-1] + 1, text, nodes=nodes) if is_name else None
         labels = self._labels.labelled(words)
+        if words == ["people"] and (not labels or labels[0].score < WHOLE_LABEL) and _selects(question, span[-1] + 1):
+            kinds = self.elements.people
+            return (
+                QuestionLink(span[0], span[-1] + 1, text, tuple(LabelOption(n) for n in kinds))
+                if len(kinds) == 1
+                else None
+            )
         if not labels and len(words) <= MAX_LABEL and not {*words} & _DETERMINERS:
             labels = self._labels.initials(words)
         if len(words) == 1 and (not labels or labels[0].score < 1):
@@ -302,7 +283,7 @@ class Linker:
 
     def _of_word(self, word: str, labels: tuple[LabelOption, ...]) -> tuple[LabelOption, ...]:
         """Return the labels of a word of which none is all: also of what it denies, and none if edges have it."""
-        if labels and labels[0].score < _WHOLE and stem(word) in self._of_edges:
+        if labels and labels[0].score < WHOLE_LABEL and stem(word) in self._of_edges:
             return ()  # fines, of citations that have a fine: not the base_fine of their codes
         denied = self._labels.labelled([root]) if (root := denied_root(word)) else ()
         return denied if denied and denied[0].is_boolean else labels  # unpaid, inactive, of paid, active
@@ -345,33 +326,7 @@ class Linker:
         return (), ()
 
 
-def _compounds(question: Question, links: list[QuestionLink]) -> list[QuestionLink]:
-    """Join a type and an attribute of it that follows: ``singer citizenship``."""
-    result: list[QuestionLink] = []
-    for link in links:
-        before = result[-1] if result else None
-        is_next = before is not None and before.last == link.first and before.labels and link.labels
-        if before and is_next and "," not in question.text[: question.tokens[link.first].start].rstrip()[-1:]:
-            if is_participle(link.text):
-                result.append(link)
-                continue
-            if link.labels == before.labels and " " in before.text and not link.types():
-                result[-1] = replace(before, last=link.last)  # miles per gallon (mpg)
-                continue
-            is_head = link.text.casefold() in _HEADS and before.attributes() and link.labels[0].score < 1
-            if is_head and not before.types() and not link.types():  # email address
-                result[-1] = replace(before, last=link.last, text=f"{before.text} {link.text}")
-                continue
-            types = {option.type for option in before.types()}
-            own = tuple(option for option in link.labels if option.type in types and option.attribute)
-            if not own and link.types() and len(before.labels) == len(before.types()):
-                own = link.labels  # car models
-            are_attributes = before.attributes() and link.attributes() and not before.types() and not link.types()
-            if not own and are_attributes and link.labels[0].score >= _WHOLE:
-                own = tuple(replace(option, score=0.8 * option.score) for option in link.labels)  # population density
-            if own:
-                text = f"{before.text} {link.text}"
-                result[-1] = replace(link, first=before.first, text=text, labels=own, values=(), nodes=())
-                continue
-        result.append(link)
-    return result
+def _selects(question: Question, at: int) -> bool:
+    """Return whether a word follows that says which people are meant: *people without a car*."""
+    words = [token.word for token in question.tokens[at : at + 1]]
+    return bool(words) and words[0] in ("who", "whose", "with", "without", "that", "on", "in", "from", "at")

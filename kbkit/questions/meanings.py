@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 
 from kbkit.answers.syntax import (
     Combine,
+    Condition,
     Expression,
+    Filter,
     Group,
     Key,
     Name,
@@ -15,14 +17,15 @@ from kbkit.answers.syntax import (
     Path,
     PathFunction,
 )
-from kbkit.english.question_words import LIGHT_VERBS, Adjective
+from kbkit.english.question_words import LIGHT_VERBS, PRICES, Adjective
+from kbkit.english.words import may_be_verb
 from kbkit.questions.clauses import Clauses, is_type
 from kbkit.questions.elements import MAX_HOPS, MOST, Elements, numeric
 from kbkit.questions.expressions import is_date, step
 from kbkit.questions.label_lookup import STANDING, LabelOption
 from kbkit.questions.lexicon import FAINT, label_words
 from kbkit.questions.link_words import is_participle
-from kbkit.questions.links import QuestionLink
+from kbkit.questions.question_link import QuestionLink
 from kbkit.questions.units import UNITS, unit_of
 
 NO_ATTRIBUTE = "no attribute fits the adjective"
@@ -41,6 +44,10 @@ _OTHER_DATE = 0.4
 """How much less likely a date of a type further off is, if the nearest type has dates."""
 _SAME_TIME = 0.03
 """How much better one of several dates must be said, at least."""
+_UNSAID = 2
+"""Choices by chance that a path counts which no word says though a verb is left."""
+_SAME_PRICE = 0.15
+"""How much better one of several prices must fit, at least."""
 _TIMED = 0.75
 """Score of an attribute that holds dates or years, whatever its name, as what *before* and *latest* compare."""
 
@@ -163,13 +170,14 @@ class Meanings:
         attributes = self.elements.types[option.type].attributes
         return next((a.type for a in attributes if a.name == option.attribute), "VARCHAR")
 
-    def _by_adjective(self, adjective: Adjective, near: Iterable[int], is_dated: bool = False) -> LabelOption:
+    def _by_adjective(self, adjective: Adjective, near: Iterable[int], is_dated: bool = False) -> LabelOption:  # noqa: PLR0912
         """Return the numeric attribute that an adjective compares: ``oldest`` an age, or a year of birth.
 
         With ``is_dated`` only attributes of dates, as a month or a day is compared.
         """
         labels, best, chosen, label = self.elements.labels, 0.0, None, -1
         timed: dict[str, float] = {}
+        scores: dict[tuple[int, str], float] = {}
         nouns = [*adjective.nouns, *(("year", "date") if adjective.dates else ())]
         units = {_MEASURED.get(noun, "") for noun in nouns}
         near = list(near)
@@ -195,16 +203,21 @@ class Meanings:
                     score = found - 0.05 * rank - (_OTHER_DATE if is_own else 0.1) * place + hint
                     if is_timed and kind == next(iter(near)):
                         timed[element.name] = max(score, timed.get(element.name, 0.0))
+                    scores[kind, element.name] = max(score, scores.get((kind, element.name), 0.0))
                     if score > best:
                         best, chosen, label = score, LabelOption(kind, element.name, score), element.label
         if chosen is None or best < 0.5:
             raise NotReadError(NO_ATTRIBUTE)
+        alike = [one for one, score in scores.items() if one[0] == chosen.type and score > best - _SAME_PRICE]
+        if adjective.nouns == PRICES and len(alike) > 1:
+            raise NotReadError("which of several prices is meant")
         others = [score for name, score in timed.items() if name != chosen.attribute]
         if chosen.attribute in timed and others:
             verbs = [word for word in self.clauses.unexplained if is_participle(word) and word not in LIGHT_VERBS]
             if verbs and max(float(labels.similarity(word)[label]) for word in verbs) < _SAID_OF_DATES:
                 raise NotReadError(SEVERAL_DATES)  # expired before 2018, of valid_from and valid_to
-            self.doubts.choices += max(others) > best - _SAME_TIME
+            if max(others) > best - _SAME_TIME:
+                raise NotReadError(SEVERAL_DATES)
         self.doubts.label = min(self.doubts.label, best)
         self.doubts.followed.add(label)
         return chosen
@@ -238,9 +251,31 @@ class Meanings:
         if len(paths) > 1 and self._expressed(paths[0]) - self._expressed(paths[1]) < ALIKE:
             self.doubts.choices += 1
         self._taken.add((source, target))
+        if self._is_unsaid(paths[0], source, target):
+            self.doubts.choices += _UNSAID
         self.doubts.relations += len(paths[0])
         self.doubts.followed |= {self.elements.all[hop].label for hop in paths[0]}
         return paths[0]
+
+    def _is_unsaid(self, path: list[int], source: int, target: int) -> bool:
+        """Return whether a verb says how two types are related, which the path does not, and another is hardly longer.
+
+        Customers *bought* a product: by a review that they wrote, or by an order?
+        """
+        verbs = [word for word in self.clauses.unexplained if may_be_verb(word)]
+        verbs = [word for word in verbs if self.clauses.is_who or word not in LIGHT_VERBS]
+        between = [int(self.elements.target[hop]) for hop in path[:-1]]
+        if not verbs or not between:
+            return False
+        relations, types = self.elements.labels.similarity, self.elements.type_labels.similarity
+        for word in verbs:
+            said = [float(relations(word)[self.elements.all[hop].label]) for hop in path]
+            if max([*said, *(float(types(word)[kind]) for kind in between)]) >= FAINT:
+                return False
+        others = {int(self.elements.target[hop]) for hop in self.elements.from_type(source).tolist()}
+        others -= {source, target, *between}
+        is_long = self.clauses.is_who and len(path) > 2
+        return is_long or any(self._distance(kind, target) <= len(path) for kind in others)
 
     def _reached(self, tree: Expression, source: int, target: int) -> Expression:
         """Return the nodes of a type that some nodes lead to; if they are named, by each relation that may be meant.
@@ -312,6 +347,9 @@ class Meanings:
         if not nodes:
             raise NotReadError(f"no {self.elements.types[kind].name} is '{link.text}'")
         known = self.elements.types[kind].name
+        if len(nodes) > 1:
+            names = {self.elements.session.stores.nodes.name(node) for node in nodes}
+            return Filter(Nodes(known), (Condition("name", "=" if len(names) == 1 else "in", tuple(sorted(names))),))
         trees = tuple(Nodes(known, self._selector(kind, node)) for node in nodes)
         return trees[0] if len(trees) == 1 else Combine("|", trees)
 

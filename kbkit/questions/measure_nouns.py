@@ -13,8 +13,8 @@ from kbkit.english.question_words import EXTREMES, FUNCTION_WORDS, PLAIN_WORDS, 
 from kbkit.english.words import lemmas_of
 from kbkit.questions.elements import VALUE, Elements, numeric
 from kbkit.questions.label_lookup import LabelOption
-from kbkit.questions.links import QuestionLink
 from kbkit.questions.question import Question
+from kbkit.questions.question_link import QuestionLink
 
 _ASKING = frozenset([*TOTALS, *EXTREMES, *(word for word, adjective in SUPERLATIVES.items() if not adjective.dates)])
 """Words after which a number is compared or added up."""

@@ -53,6 +53,27 @@ _LISTED = re.compile(
 """What follows a colon, if it is no title: the columns that are asked for, ``the 5 longest films: title and year``."""
 
 
+_CURRENCY = {"$": "dollars", "\u00a3": "pounds", "\u20ac": "euros"}
+_AMOUNT = re.compile(r"([$\u00a3\u20ac]) ?(\d[\d,.]*\d|\d)(?!\w)")
+"""A number after the sign of a currency."""
+
+
+def with_currency(text: str) -> str:
+    """Return a question with the names of currencies for their signs."""
+    return _AMOUNT.sub(lambda found: f"{found[2]} {_CURRENCY[found[1]]}", text)
+
+
+_SHORT = ((re.compile(r"\bw/o\b", re.I), "without"), (re.compile(r"\bw/(?=\s|\w)", re.I), "with "))
+_SO_FAR = re.compile(r"\s+so far(?=\s*[?.!]*\s*$)", re.I)
+
+
+def in_full(text: str) -> str:
+    """Return a question with short words written in full, without *so far*: ``w/o``."""
+    for pattern, word in _SHORT:
+        text = pattern.sub(word, text)
+    return _SO_FAR.sub("", text)
+
+
 def without_introduction(text: str) -> str:
     """Return a question without what announces it: ``Quick question: ...``."""
     return _INTRODUCTION.sub("", text)

@@ -34,7 +34,7 @@ _OTHER = 0.8
 class Planner(GroupPlanner):
     """Plans expressions for the clauses of one question."""
 
-    def plan(self) -> Expression:
+    def plan(self) -> Expression:  # noqa: PLR0912
         """Return the expression; raise :class:`NotReadError` if there is none."""
         clauses = self.clauses
         if clauses.unread:
@@ -42,9 +42,12 @@ class Planner(GroupPlanner):
         context = [link.labels[0].type for link in clauses.context]
         if len(set(context)) < len(context):  # states that border states
             raise NotReadError("a relation between nodes of one type")
+        clauses.context += [link for link in clauses.events if link.labels[0].type not in context]
         if clauses.is_how_much and not clauses.targets:
             clauses.targets.append(self._how_much())
-        if clauses.averaged is not None and not clauses.targets:
+        if clauses.averaged is not None:
+            if clauses.targets:
+                raise NotReadError("an average")  # how late are flights on average, of a flight_no
             clauses.targets.append(self._averaged(clauses.averaged))
         clauses.targets += [found for found in (self._when(), self._where()) if found is not None]
         asked = self._asked()
@@ -58,6 +61,7 @@ class Planner(GroupPlanner):
         total_of = {target.label.labels[0] for target in totals if target.label is not None and target.label.labels}
         said = {(option.type, option.attribute) for option in total_of if option.attribute}
         plain = [target for target in targets if not target.total and _meaning(target) not in said]
+        plain = [target for target in plain if not self._is_part_of_held(target)]
         self.focus = self._focus(totals, plain) if asked is None else asked
         if (sums := self._greatest_sum(totals, plain)) is not None:
             return sums
@@ -86,7 +90,7 @@ class Planner(GroupPlanner):
         if clauses.is_yes_no and not totals and all(map(self._is_held, plain)):
             return Aggregate("exists", tree)
         if clauses.groups and totals:
-            return self._grouped(tree, totals)
+            return self._grouped(tree, totals, plain)
         if self._has_best_of_groups(totals):
             return self._best_of_groups(tree, plain)
         if clauses.most is not None and clauses.most.is_common:
@@ -229,6 +233,13 @@ class Planner(GroupPlanner):
         own = target.label.labels[0] if target.label is not None else None
         return own is not None and (own.type, own.attribute) in {(one.type, one.attribute) for one in held}
 
+    def _is_part_of_held(self, target: AskedTarget) -> bool:
+        """Return whether what is asked for may be the end of a column that must say yes: *good with kids*."""
+        labels = [r.label for r in self.clauses.restrictions if r.op == "holds" and r.label is not None]
+        held = {(label.labels[0].type, label.labels[0].attribute) for label in labels if label.labels[0].score < 1}
+        own = target.label.labels if target.label is not None else ()
+        return any((one.type, one.attribute) in held for one in own)
+
     def _is_told(self, option: LabelOption) -> bool:
         """Return whether the question tells the value of an attribute of the nodes asked for: *written in Swedish*."""
         if self.focus not in self._types_in(self.clauses.context):
@@ -320,6 +331,8 @@ class Planner(GroupPlanner):
             if is_type(target.label):
                 return Aggregate("count", tree)
             option = self._attribute(target.label, [self.focus])
+            if option.is_boolean:
+                raise NotReadError(f"'{target.label.text}'")  # loans requiring a courier
             return Aggregate("count", tree, (ValueColumn(option.attribute),))
         option = self._attribute(target.label, [self.focus], True)
         return Aggregate(target.total, tree, (ValueColumn(option.attribute),))

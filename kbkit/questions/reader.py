@@ -26,12 +26,14 @@ from kbkit.questions.edge_reading import EdgeReading, edge_reading, means_more
 from kbkit.questions.edge_words import EdgeAttributes
 from kbkit.questions.elements import Elements
 from kbkit.questions.kind_nouns import kind_nouns
-from kbkit.questions.lexicon import Floats
+from kbkit.questions.lexicon import STRONG, Floats
 from kbkit.questions.meanings import NO_ATTRIBUTE, SEVERAL_DATES
 from kbkit.questions.mentions import Mention, mentions
 from kbkit.questions.plain_text import (
     has_decade,
+    in_full,
     with_columns,
+    with_currency,
     with_decades,
     with_months,
     without_asides,
@@ -151,16 +153,26 @@ class Read:
         ignored += [f"'{verb}'" for verb in self.chain.unexplained] * is_guess
         is_unfit = self.by_clauses.reason == NO_ATTRIBUTE and self.chain.has_attribute_superlative
         ignored += ["a superlative"] * is_unfit
+        is_unfit = self.by_clauses.names_other_kind and self.chain.has_attribute_superlative
+        ignored += ["whether a total is meant"] * is_unfit  # which product sold the largest quantity
+        dates = (link.number for link in self.by_clauses.links if "-" in link.number)
+        ignored += [f"'{date}'" for date in dates if date not in self.chain.expression]  # before 2025-03: not 2025
         is_any = doubts.is_any_date or (self.by_clauses.reason == SEVERAL_DATES and self.chain.has_attribute)
         ignored += [SEVERAL_DATES] * is_any
         is_same = bool(re.search(r"\bsame\b|\bshares?\b.+\bwith\b", self.question.text.casefold()))
         ignored += ["what is shared"] * (is_same and not self.chain.is_shared)
         ignored += ["'how much'"] * (self.by_clauses.clauses.is_how_much and not self.chain.has_attribute)
         ignored += ["'who'"] * (self.by_clauses.clauses.is_who and doubts.ends_with_things)
+        is_owned = self.by_clauses.reason == "'whose'" or not doubts.ends_with_people
+        ignored += ["'whose'"] * (self.by_clauses.clauses.is_whose and is_owned)
         ignored += ["'when'"] * (self.by_clauses.clauses.asks_for == "when" and doubts.is_undated)
         asks = other_kind(self.by_clauses.elements, self.chain.tree, self.question.text.casefold())
         ignored += [f"'{asks}'"] * bool(asks)
         ignored += ["an attribute"] * (self.by_clauses.clauses.asks_attribute and not self.chain.ends_with_attribute)
+        if self.chain.expression == self.by_clauses.expression:
+            nouns = {*self.by_clauses.unexplained} & self.by_clauses.clauses.nouns
+            labels = self.by_clauses.elements.labels
+            ignored += sorted(f"'{noun}'" for noun in nouns if labels.similarity(noun).max(initial=0.0) < STRONG)
         used = {at for topic in self.chain.topics for at in topic.words}
         named = {self.question.tokens[at].word for at in used}
         clauses = self.by_clauses.clauses
@@ -293,7 +305,7 @@ class QuestionReader:
 
     def _plain(self, text: str) -> str:
         """Return the text of a question as it is read."""
-        text = without_asides(without_introduction(text))
+        text = with_currency(without_asides(without_introduction(in_full(text))))
         if (listed := with_columns(text)) != text and not self._names_a_question(text):
             text = listed
         if has_decade(text) and self._has_years(text):

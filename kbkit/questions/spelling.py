@@ -11,6 +11,7 @@ from kbkit.english.question_words import (
     COMPARATIVES,
     FUNCTION_WORDS,
     GREETINGS,
+    MONEY,
     MONTHS,
     NEGATIONS,
     NOBODY,
@@ -38,7 +39,7 @@ _OPERATORS = frozenset((*SUPERLATIVES, *COMPARATIVES, *TOTALS, *MONTHS, "between
 _CLOSED = frozenset(
     (
         *(FUNCTION_WORDS | PLAIN_WORDS | GREETINGS | NEGATIONS | NOBODY | PERSON_WORDS | PREPOSITIONS | _OPERATORS),
-        *(*NUMBERS, *SCALES, "eleven", "twelve", "thirteen", "fifteen", "twenty", "thirty", "fifty", "hundred"),
+        *(*MONEY, *NUMBERS, *SCALES, "eleven", "twelve", "thirteen", "fifteen", "twenty", "thirty", "fifty", "hundred"),
         *("whether", "while", "because", "although", "though", "during"),
         *("anything", "everything", "whatever", "whoever"),
         *("twice", "thrice", "himself", "herself", "itself", "themselves", "myself", "yours", "theirs", "neither"),
@@ -89,7 +90,9 @@ class Spelling:
         return found
 
     def _is_unknown(self, word: str) -> bool:
-        if word in self._known or word in _CLOSED or self._stores.text.frequency(stem(word)):
+        if word in self._known or word in _CLOSED:
+            return False
+        if not self._stores.has("text") or self._stores.text.frequency(stem(word)):
             return False
         return not lemmas_of(word) and not related_words(word).places
 

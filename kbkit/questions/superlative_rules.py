@@ -8,6 +8,7 @@ from kbkit.english.question_words import (
     ADJECTIVES,
     FUNCTION_WORDS,
     ORDINALS,
+    PRICES,
     SUPERLATIVES,
     TOTALS,
     Adjective,
@@ -17,16 +18,19 @@ from kbkit.questions.clauses import BE, SUPERLATIVE, L, Most, N, Rewriter, is_ty
 from kbkit.questions.expressions import is_date
 from kbkit.questions.lexicon import stem
 from kbkit.questions.link_words import is_participle
-from kbkit.questions.links import QuestionLink
+from kbkit.questions.question_link import QuestionLink
 
 _DIRECTION = (
     "ascending|descending|increasing|decreasing|reverse alphabetical|alphabetical|alphabetic|lexicographical|"
     "lexicographic|chronological|asc|desc"
 )
+_SUMS = "|".join(TOTALS)
 _MOST = 2.0**31 - 1
 """Limit on how many nodes are asked for."""
 _DESCENDING = ("descending", "decreasing", "reverse", "desc")
-_NOUNS = {**dict.fromkeys(("people", "inhabitants", "residents"), ("population", "inhabitants"))}
+_LASTING = frozenset(("serving", "standing", "established"))
+"""Verbs of what began first: *the longest serving nurse*."""
+_NOUNS = {**dict.fromkeys(("people", "inhabitants", "residents"), ("population", "inhabitants")), "money": PRICES}
 """What nouns that few attributes have count."""
 
 
@@ -63,7 +67,7 @@ def adverbs(at: Rewriter) -> None:
         at.clauses.most = Most(None, Adjective(SUPERLATIVES[match["word"]].sign, _NOUNS[match["noun"]]))
         return "<S0>"
 
-    at.apply(rf"(?:the )?(?P<word>most|fewest|least) (?P<noun>{'|'.join(_NOUNS)})", people)
+    at.apply(rf"(?:the )?(?P<word>most|fewest|least) (?P<noun>{'|'.join(_NOUNS)})(?! (?:in|on) )", people)
 
     def money(match: re.Match[str]) -> str | None:
         label = at.link(match["label"])
@@ -87,27 +91,30 @@ def adverbs(at: Rewriter) -> None:
     at.apply(rf"(?:got |get |was |were |is |are )?(?P<label>{L}) (?:the )?(?P<word>{word})(?! <L)", timed)
 
 
-def _by_measures(at: Rewriter) -> None:
-    """``top 5 films by gross``, ``the largest cities in France by area``."""
+def rankings(at: Rewriter) -> None:
+    """``top 5 films by gross``, ``top 3 pets by total cost``, ``the largest cities in France by area``."""
 
     def ranked(match: re.Match[str]) -> str | None:
         number = at.link(match["number"])
         if number is None or is_type(at.link(match["by"])) or not is_type(at.link(match["type"])):
             return None
-        sign = SUPERLATIVES.get(match["word"], Adjective(1, ())).sign
-        at.clauses.most = Most(at.link(match["by"]), Adjective(sign, ()), whole(number))
+        sign = SUPERLATIVES.get(match["word"], Adjective(-1 if match["word"] == "bottom" else 1, ())).sign
+        total = TOTALS[match["total"].strip()] if match["total"] else "sum" if match["overall"] else ""
+        at.clauses.most = Most(at.link(match["by"]), Adjective(sign, ()), whole(number), total=total)
         return f"{match['type']} <S0>"
 
     at.apply(
         rf"(?:the )?(?P<word>top|highest|best|largest|lowest|bottom) (?P<number>{N}) (?P<type>{L}) "
-        rf"(?:by|in|in terms of|ranked by|according to) (?:the |their )?(?P<by>{L})",
+        rf"(?:by|in|for|in terms of|ranked by|according to) (?:the |their )?(?P<total>(?:{_SUMS}) )?(?P<by>{L})"
+        "(?P<overall> overall| in total| altogether)?",
         ranked,
     )
 
     def measured(match: re.Match[str]) -> str | None:
         by, number = at.link(match["by"]), at.link((match["number"] or match["few"] or "").strip())
         is_counted = bool(match["number_of"]) and is_type(by)  # the best customer by number of orders
-        is_number = by is not None and any(o.is_number for o in by.attributes()[:1])
+        own = by.attributes() if by is not None else []
+        is_number = any(o.is_number for o in own if o.score == own[0].score)
         if at.clauses.most is not None or by is None or not (is_counted or is_number):
             return None
         if not is_type(at.link(match["type"])) or (match["word"] in ("top", "bottom") and number is None):
@@ -136,34 +143,36 @@ def _by_verbs(at: Rewriter) -> None:
             return None
         number = at.link(match["few"] or match["number"])
         adjective = Adjective(SUPERLATIVES[match["word"]].sign, (verb, stem(verb)))
+        if match["word"] == "longest" and verb in _LASTING:
+            adjective = ADJECTIVES["early"]
         at.clauses.most = Most(None, adjective, whole(number) if number else 1)
         return f"{match['label']} <S0>"
 
     at.apply(
-        rf"(?:the )?(?:(?P<few>{N}) )?(?P<word>highest|lowest|best|worst|top|longest) (?:(?P<number>{N}) )?"
+        rf"(?:the )?(?:top )?(?:(?P<few>{N}) )?(?P<word>highest|lowest|best|worst|top|longest) (?:(?P<number>{N}) )?"
         rf"(?P<verb>[a-z]+) (?P<label>{L})",
         said,
     )
 
 
 def _by_who(at: Rewriter) -> None:
-    """``who earns the most``: of the number that the verb is about."""
+    """``who earns the most``, ``outages that cost us the least``: of the number that the verb is about."""
 
     def said(match: re.Match[str]) -> str | None:
         verb = match["verb"]
         if at.clauses.most is not None or verb in FUNCTION_WORDS or verb in ADJECTIVES or not may_be_verb(verb):
             return None
         at.clauses.most = Most(None, Adjective(SUPERLATIVES[match["word"]].sign, (verb, stem(verb))))
-        return "who <S0>"
+        return f"{match['who']} <S0>"
 
-    if at.clauses.is_who:
-        be = "(?:(?:is|are|was|were|gets?|got|has|have|been) )*"
-        at.apply(rf"who {be}(?P<verb>[a-z]+) (?:the )?(?P<word>most|least)(?= $)", said)
+    who = "who|that|which" if not at.clauses.is_who else "who"
+    be = "(?:(?:is|are|was|were|gets?|got|has|have|been) )*"
+    whom = "(?:(?:us|me|you|them) )?(?:the )?"
+    at.apply(rf"(?P<who>{who}) {be}(?P<verb>[a-z]+) {whom}(?P<word>most|least)(?= (?:$|<C))", said)
 
 
 def superlatives(at: Rewriter) -> None:
     """``the 3 largest``, ``top 5 films by gross``, ``the most songs``, ``the most common genre``."""
-    _by_measures(at)
     _by_verbs(at)
     _by_who(at)
 
@@ -275,3 +284,5 @@ def orders(at: Rewriter) -> None:
     )
     inner = rf"(?:by|in order of|according to|in)(?: the| their| its)?(?: order of)? (?P<by>{L})"
     at.apply(rf"{verb} {inner}(?:(?: in| from)?(?: the)? (?P<dir>{_DIRECTION})(?: order)?)?", use)
+    at.apply(rf"{verb} by when (?:the |their |its )?(?:<L\d+> )??(?P<by>{L})(?P<dir>)(?= $)", use)
+    at.apply(rf"in (?:the )?order of(?: the| their| its)? (?P<by>{L})(?P<dir>)(?= $)", use)

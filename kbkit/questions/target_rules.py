@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from kbkit.english.question_words import (
@@ -16,12 +16,12 @@ from kbkit.english.question_words import (
 )
 from kbkit.english.words import PREPOSITIONS, is_plural
 from kbkit.questions.absence_rules import absences, booleans, unrelated
-from kbkit.questions.clauses import AskedTarget, Clauses, L, N, Restriction, Rewriter, V, is_type
+from kbkit.questions.beginning_rules import beginning
+from kbkit.questions.clauses import AskedTarget, Clauses, L, N, Rewriter, is_type
 from kbkit.questions.condition_rules import (
     averages,
     comparisons,
     entities,
-    equal_numbers,
     prices,
     ranges,
     values,
@@ -29,12 +29,13 @@ from kbkit.questions.condition_rules import (
 )
 from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.link_words import is_participle
-from kbkit.questions.links import QuestionLink
 from kbkit.questions.measure_rules import measures
+from kbkit.questions.number_rules import equal_numbers
 from kbkit.questions.of_two_rules import of_two
 from kbkit.questions.phrase_rules import asides, ever, ranks
 from kbkit.questions.question import Question
-from kbkit.questions.superlative_rules import adverbs, orders, superlatives, whole
+from kbkit.questions.question_link import QuestionLink
+from kbkit.questions.superlative_rules import adverbs, orders, rankings, superlatives, whole
 from kbkit.questions.total_rules import amounts, counts, extremes, of_how, on_average, spread, totals
 
 _MARKED = frozenset(
@@ -45,7 +46,12 @@ _MARKED = frozenset(
     """.split()  # noqa: SIM905
 ) | {*SUPERLATIVES}
 """Words that say that the question is another one, if no rule has read them."""
+_EVENT = 0.85
+"""Least score of a type that a verb is derived from: *adopted*, of adoptions."""
+_LEAST_ASKED = 0.6
+"""Least score of an attribute that is asked for."""
 _POSSESSIVES = ("their", "its", "his", "her")
+_EACH = ("each", "every", "any", "per")
 _RELATIVE = ("that", "which", "who", "with", "whose")
 _UNSAID = FUNCTION_WORDS | PLAIN_WORDS | PERSON_WORDS | GREETINGS
 """Words that need no explanation."""
@@ -89,7 +95,8 @@ def _groups(at: Rewriter) -> None:
     if at.clauses.groups:  # for each citizenship, how many singers are from that country
         at.apply(r"(?:(?:from|in|of|for|by|to|with|at|on) )?(?:that|this|each|the same) (?!<)\w+", lambda _: "")
     if at.clauses.groups or any(target.total == "count" for target in at.clauses.targets):
-        at.apply(r"(?:in|for|of|by|from) each(?: <N\d+>| of them)?", lambda _: "")
+        verb = "(?:is|are|was|were|do|does|did|has|have|had)(?= )"
+        at.apply(rf"(?:in|for|of|by|from) each(?: <N\d+>| of them)?(?! (?!{verb})[a-z])", lambda _: "")
     if any(target.total for target in at.clauses.targets):
         at.apply(
             r"(?:grouped by|group by|(?<!ed )(?<!en )(?<!made )(?<!built )(?<!led )by|for(?: all)?(?: the)? different|"
@@ -118,7 +125,9 @@ def _owners_and_targets(at: Rewriter) -> None:  # noqa: PLR0912
         follows_who = at.clauses.is_who and re.match(rf" (?:who|whom) (?:<\S+> )?{part}", text)
         is_derived = link.labels[0].score < 1 or is_participle(link.text)
         is_said = follows_who and not is_type(link) and " " not in link.text and is_derived
-        if link.is_verb or is_said:  # cinemas opened in each year: not the year
+        if link.is_verb and is_type(link) and link.labels[0].score >= _EVENT:
+            clauses.events.append(link)
+        elif link.is_verb or is_said:  # cinemas opened in each year: not the year
             clauses.unexplained.append(link.text.casefold())
             clauses.said += [link] if is_said else []
         elif not is_type(link) and _is_event(clauses, text if asked else "", part, link):
@@ -128,6 +137,11 @@ def _owners_and_targets(at: Rewriter) -> None:  # noqa: PLR0912
                 clauses.unread.append("'how much'" if clauses.is_how_much else f"'{link.text}'")
             if link.text.casefold() in ADJECTIVES and re.search(rf"(?<! how) {part} {L}", text):
                 clauses.unread.append(f"'{link.text}'")  # tall mountains: from which height on?
+            if link.first == 1 and re.match(rf" whose {part}", text):
+                clauses.is_who = True
+                continue
+            if _is_said_of_type(at, text, part, link):
+                clauses.unread.append(f"'{link.text}'")
             if not clauses.targets or not re.search(rf" (?:have|has|had|having) (?:(?:a|an|any|the) )?{part}", text):
                 clauses.targets.append(AskedTarget(link, "", owners.get(part)))
         elif re.search(rf" and (?:which|what) {part}", text) and clauses.targets and not clauses.targets[0].total:
@@ -144,6 +158,18 @@ def _owners_and_targets(at: Rewriter) -> None:  # noqa: PLR0912
     _named_rows(at, text)
     _pairs(at, text)
     _heads(at, text)
+
+
+def _is_said_of_type(at: Rewriter, text: str, part: str, link: QuestionLink) -> bool:
+    """Return whether a label is said of nodes rather than asked for: *orders that are still open*, *out of stock*."""
+    if link.labels[0].score < _LEAST_ASKED and link.text != "when":
+        return True
+    if link.labels[0].attribute in ("name", "key"):
+        return False
+    if link.labels[0].is_date and " " not in link.text and re.search(rf" {part} <L", text):
+        return True  # open work orders
+    said = re.search(rf" (?P<type>{L}) (?:(?:that|which|who) )?(?:is|are|was|were) (?:(?!<)\w+ ){{0,2}}{part} $", text)
+    return bool(re.search(f" out of {part} ", text)) or (said is not None and is_type(at.link(said["type"])))
 
 
 def _is_event(clauses: Clauses, text: str, part: str, link: QuestionLink) -> bool:
@@ -207,6 +233,11 @@ def _pairs(at: Rewriter, text: str) -> None:
     named = [link for link in map(at.link, re.findall(L, text)) if link is not None and link is not other]
     if other is not None and is_type(other) and other.labels[:1] not in [link.labels[:1] for link in named]:
         clauses.unread.append("'also'")  # artists who were also presenters, but not countries that are also countries
+    beside = re.search(rf" (?:with|and|including|plus) (?:their|its) (?P<second>{L})(?= $)", text)
+    second = at.link(beside["second"]) if beside else None
+    if second is not None and is_type(second) and second in clauses.context[1:] and not clauses.targets:
+        clauses.targets = [AskedTarget(_names_of(link)) for link in (clauses.context[0], second)]
+        return  # the versions with their project
     if joined is None:
         return
     owned = joined["of"].split()
@@ -230,7 +261,7 @@ def _owners(link: QuestionLink) -> set[int]:
 
 def _names_of(link: QuestionLink) -> QuestionLink:
     """Return the names of the nodes of a type."""
-    return replace(link, labels=tuple(replace(option, attribute="name") for option in link.types()))
+    return replace(link, labels=tuple(replace(option, attribute="name") for option in link.types()[:1]))
 
 
 def _numbers_left(at: Rewriter) -> None:
@@ -260,11 +291,13 @@ def _numbers_left(at: Rewriter) -> None:
             clauses.targets.append(AskedTarget(None, "count"))
 
 
-def _is_noun(clauses: Clauses, parts: Sequence[str], place: int) -> bool:
+def _is_noun(clauses: Clauses, parts: Sequence[str], place: int) -> bool:  # noqa: PLR0911
     """Return whether a word of what is left is no verb, by the words beside it."""
     part, before, after = parts[place], parts[place - 1] if place else "", "".join(parts[place + 1 : place + 2])
-    if before in PREPOSITIONS or before in ("the", "a", "an", *_POSSESSIVES) or before in clauses.unexplained:
+    if before in PREPOSITIONS or before in ("the", "a", "an", *_POSSESSIVES, *_EACH) or before in clauses.unexplained:
         return True
+    if not before and after.startswith("<L"):
+        return True  # budget airlines
     if re.fullmatch(r"<C\d+>", before) and (part.endswith("s") or is_plural(part)):
         values = clauses.restrictions[int(before[2:-1])].values
         if values and values[-1].number:
@@ -273,7 +306,8 @@ def _is_noun(clauses: Clauses, parts: Sequence[str], place: int) -> bool:
         return True  # patient and time
     if not before and after in ("<G0>", "by", "per", "and", "or"):
         return True  # wins by region, kids and spouses
-    is_modifier = part.endswith(("ing", "ed")) and not clauses.is_yes_no and not before.startswith(("<L", "<T"))
+    is_modifier = part.endswith(("ing", "ed")) and not clauses.is_yes_no
+    is_modifier &= not before.startswith(("<L", "<T")) and before not in ("who", "that")
     if after.startswith("<L") and (is_modifier or before in ("which", "what", "whose")):
         return True  # ukraine winning songs, what blood type
     is_first = not any(one.startswith("<") for one in parts[:place])
@@ -299,7 +333,7 @@ def _words_left(at: Rewriter) -> None:
 def read_clauses(question: Question, links: list[QuestionLink]) -> Clauses:
     """Return the clauses of a question whose links are given."""
     at = Rewriter(question, links)
-    _beginning(at)
+    beginning(at)
     asides(at)
     ranks(at)
     references = _references(at)
@@ -316,6 +350,7 @@ def read_clauses(question: Question, links: list[QuestionLink]) -> Clauses:
         comparisons,
         verbs,
         entities,
+        rankings,
         on_average,
         totals,
         extremes,
@@ -336,54 +371,6 @@ def read_clauses(question: Question, links: list[QuestionLink]) -> Clauses:
     _words_left(at)
     _unread(at, question, references)
     return at.clauses
-
-
-def _beginning(at: Rewriter) -> None:
-    """Read who or what is asked for and how, and leave out words that only introduce the question."""
-    at.apply(rf"(?<=how many ){L}", lambda found: "times" if _is_times(at.link(found[0])) else None)
-    at.clauses.is_yes_no = bool(
-        re.match(r" (?:is|are|was|were|does|do|did|has|have|can) (?:(?!you |we |i )|(?:you|we) have any )", at.text)
-    )
-    at.text = re.sub(r" (?:(?:and|if so|so) )*which(?: ones?| are they| are those)?(?= $)", _listed(at), at.text)
-    if at.clauses.is_yes_no and re.match(
-        r" (?:has|have|had|did|does|do) (?:anyone|anybody|someone|somebody) ", at.text
-    ):
-        at.text = re.sub(r"^ (\S+) \S+(?: ever)?(?= )", r" \1", at.text)
-    at.text = re.sub(r"^ only (?=list|show|give|return|tell)|(?<= )only $", " ", at.text)
-    asks = re.match(
-        r"(?: (?:and|so|please|show|list|give|find|tell|me|us|name|did|does|is|there|has|have))* (\S+) ", at.text
-    )
-    first = asks[1] if asks else ""
-    at.clauses.is_who = first in ("who", "whom", *PERSON_WORDS)
-    at.clauses.is_where = first == "where"
-    owned = re.match(rf" whose (?P<label>{L}) (?:is|was|are|were) (?:the )?(?P<value>{V})(?= )", at.text)
-    if owned:  # whose e-mail is x@y
-        at.clauses.is_who = True
-        sign = at.restrict(Restriction(at.link(owned["label"]), "=", at.linked(owned["value"])))
-        at.text = f" who has {sign}{at.text[owned.end() :]}"
-    at.text = re.sub(r" (?:take|takes|took|taken|taking) (?:part|place)(?= )", "", at.text)
-    if at.clauses.is_where:
-        at.text = at.text.replace(" do people ", " do ").replace(" can people ", " can ")
-    at.text = re.sub(rf" and when (?:(?:it|they|he|she|each|was|were|is|are) )*(?={L})", " and their ", at.text)
-    wish = r"(?:i|we) (?:(?:would|d) )?(?:like|love|want|need|wish)"
-    at.text = re.sub(rf"^ {wish} (?:to (?:know|see|have|get) )?", " ", at.text)
-
-
-def _listed(at: Rewriter) -> Callable[[re.Match[str]], str]:
-    """Return what drops a question after another one: are there *unread books, and which ones*."""
-
-    def use(match: re.Match[str]) -> str:
-        if not at.clauses.is_yes_no:
-            return match[0]
-        at.clauses.is_yes_no = False
-        return ""
-
-    return use
-
-
-def _is_times(link: QuestionLink | None) -> bool:
-    """Return whether a label is the word *times*, which asks how often: no attribute is called that."""
-    return link is not None and link.text.casefold() == "times"
 
 
 def _unread(at: Rewriter, question: Question, references: list[str]) -> None:

@@ -74,7 +74,7 @@ def extremes(at: Rewriter) -> None:
         return f"{match['what']} <T{len(at.clauses.targets) - 1}>"
 
     what = "(?P<what>(?:so |and )?(?:what|how much) (?:is|was|are|were|s))"
-    at.apply(rf"(?<=^ ){what}(?: the| our| your)* (?P<word>{SUPERLATIVE}) (?P<label>{L})(?! <L)", use)
+    at.apply(rf"(?<=^ ){what}(?: the| our| your)* (?P<word>{SUPERLATIVE}) (?P<label>{L})(?! <[LV])", use)
 
 
 def of_how(at: Rewriter) -> None:

@@ -28,14 +28,18 @@ from kbkit.english.words import is_plural, lemmas_of, may_be_person, singular
 from kbkit.questions.elements import VALUE, Elements
 from kbkit.questions.label_lookup import STANDING, LabelOption
 from kbkit.questions.lexicon import label_words, stem
-from kbkit.questions.links import QuestionLink
 from kbkit.questions.question import Question
+from kbkit.questions.question_link import QuestionLink
 from kbkit.stores.folding import words
 
 _NEAR, _APART, _OWN = 0.45, 0.15, 0.1
 """Least similarity of a noun and the name of the type, how much nearer it must be than all others, and how much nearer
 it is taken to be if all attributes that the question names are of the type.
 """
+_LIKE = 0.7
+"""Score of the type of a node that others are compared with."""
+_WEAK = 0.6
+"""Score of a label below which it is only similar."""
 _AMONG, _NAMED = 20, 2
 """Nodes whose names are looked at, and how many of them must have the noun."""
 _BEFORE = (
@@ -59,6 +63,16 @@ _AUXILIARIES = frozenset("do does did has have had".split())  # noqa: SIM905
 _WITHIN, _WHOLE = ("in", "at", "within"), ("the", "our", "this")
 """Words before a word for all that the KB has."""
 _MAX_NOUNS = 2_000
+
+
+def _compared(question: Question, links: Sequence[QuestionLink], elements: Elements) -> list[int]:
+    """Return the type of the node after *than*, of which the unknown noun must be: *companies larger than Lumen*."""
+    for link in links:
+        before = [token.word for token in question.tokens[max(0, link.first - 2) : link.first]]
+        if link.nodes and not link.labels and "than" in before:
+            kinds = {elements.type_number(node) for node in link.nodes}
+            return list(kinds) if len(kinds) == 1 else []
+    return []
 
 
 @dataclass(frozen=True)
@@ -91,6 +105,11 @@ class TypeNouns:
             return found
         noun = singular(question.tokens[at].word)
         others = [link for link in found if link.first != at]
+        if kinds := _compared(question, others, self.elements):
+            token = question.tokens[at]
+            option = tuple(LabelOption(kind, "", _LIKE) for kind in kinds)
+            text = question.text[token.start : token.end]
+            return sorted([*others, QuestionLink(at, at + 1, text, option)], key=lambda link: link.first)
         owners = [frozenset((*(o.type for o in link.attributes()), *(v.type for v in link.values))) for link in others]
         kind = self.of(noun, frozenset(one for one in owners if one), len(others) < len(found))
         if kind < 0:
@@ -135,6 +154,8 @@ class TypeNouns:
                     break
             elif link.types() or link.nodes:
                 return -1
+            elif link.labels and link.labels[0].score < _WEAK and is_plural(tokens[at]):
+                return at  # companies, which an industry is only similar to
             elif self._is_part(link) and is_plural(tokens[at]):
                 is_sum = bool(_COUNTED & {*tokens[:at]}) and tokens[at + 1 :] not in _EXISTING
                 return -1 if is_sum or before in TOTALS else at

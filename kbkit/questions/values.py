@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from kbkit.answers.attribute_values import ColumnValues
-from kbkit.english.question_words import GENDERS
+from kbkit.english.question_words import GENDERS, SHORT_DATES
 from kbkit.english.words import is_person, spoken
 from kbkit.questions.lexicon import stem
 from kbkit.stores import Stores
@@ -30,6 +30,8 @@ _MAX_STEMS = 50_000
 """Words whose stems are kept."""
 _REPEATED = 0.8
 """Fraction of the nodes that the values of a column may be if it says what nodes have in common."""
+_SHORT_DATES = 3
+"""Short names of days or months among the values of a column from which they are such."""
 MAX_WORDS = 8
 """Limit on the words of a value."""
 
@@ -51,6 +53,8 @@ class AttributeValues:
         self._of_people: list[tuple[set[str], AttributeValue]] = []
         self._with_stem: dict[str, list[tuple[frozenset[str], AttributeValue]]] = {}
         """The values of several words of columns that repeat values, by the stems of their words."""
+        self._states: set[tuple[int, str]] = set()
+        """The attributes that say what nodes have in common."""
         known = ColumnValues.of(stores)
         numbers = {node_type.name: number for number, node_type in enumerate(stores.schema.primary_types)}
         for node_type, attribute in text_attributes(stores.schema):
@@ -61,15 +65,17 @@ class AttributeValues:
                 self._of_people += [({*words(value.value).split()}, value) for value in named]
             known_values = {one.casefold() for one in texts}
             has_genders = len(GENDERS.keys() & known_values) > 1 and len(known_values) <= 4
+            has_dates = len(SHORT_DATES.keys() & known_values) >= _SHORT_DATES
             repeats = len(texts) <= _REPEATED * node_type.count
             for text in texts:
                 self._add(AttributeValue(number, attribute.name, text))
                 if repeats:
+                    self._states.add((number, attribute.name))
                     self._add_parts(AttributeValue(number, attribute.name, text))
-                if has_genders:
-                    for word in GENDERS.get(text.casefold(), ()):
-                        if word == text.casefold():
-                            continue
+                called: tuple[str, ...] = GENDERS.get(text.casefold(), ()) if has_genders else ()
+                called = (SHORT_DATES.get(text.casefold(), text.casefold()),) if has_dates else called
+                for word in called:
+                    if word != text.casefold():
                         self._exact.setdefault(word, []).append(AttributeValue(number, attribute.name, text))
 
     @staticmethod
@@ -104,6 +110,11 @@ class AttributeValues:
     def of_people(self, parts: Sequence[str]) -> list[AttributeValue]:
         """Return the names of people with these words, among others."""
         return [value for known, value in self._of_people if known.issuperset(parts)]
+
+    def states(self, parts: Sequence[str]) -> list[AttributeValue]:
+        """Return the values with exactly these words of columns that repeat values: *on loan*."""
+        found = self._exact.get(" ".join(parts), [])
+        return [value for value in found if (value.type, value.attribute) in self._states]
 
     def named(self, parts: Sequence[str]) -> list[AttributeValue]:
         """Return the values with these words, or else with their stems."""

@@ -38,10 +38,10 @@ READ = {
     "What age category is Blue Hour?": "SELECT 'adults'",
     "novels in the library": "SELECT title FROM book WHERE form = 'novel'",
     "average weight in g of the novels": "SELECT 350",
+    "number of men among the readers": "SELECT count(*) FROM reader WHERE sex = 'M'",
 }
 REFUSED = {
     "When did Ann Bell become a reader?": "which of several dates is meant",
-    "number of men among the readers": "what is counted",
     "Who has borrowed torn?": "'who'",
     "Which books are cheaper than Blue Hour and of the same age group?": "what is shared",
 }

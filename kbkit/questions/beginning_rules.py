@@ -1,0 +1,92 @@
+"""The rules that read how a question begins: who or what it asks for, and words that only introduce it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from kbkit.english.question_words import MONEY, PERSON_WORDS
+from kbkit.questions.clauses import L, N, Restriction, Rewriter, V, is_type
+from kbkit.questions.question_link import QuestionLink
+
+_RATES = ("hour", "day", "week", "month", "year", "night", "person", "head")
+"""What prices are for: *30 euros an hour*."""
+
+
+def beginning(at: Rewriter) -> None:
+    """Read who or what is asked for and how, and leave out words that only introduce the question."""
+    at.apply(rf"(?<=how many ){L}", lambda found: "times" if _is_times(at.link(found[0])) else None)
+    at.clauses.is_yes_no = bool(
+        re.match(r" (?:is|are|was|were|does|do|did|has|have|can) (?:(?!you |we |i )|(?:you|we) have any )", at.text)
+    )
+    at.text = re.sub(r" (?:(?:and|if so|so) )*which(?: ones?| are they| are those)?(?= $)", _listed(at), at.text)
+    if at.clauses.is_yes_no and re.match(
+        r" (?:has|have|had|did|does|do) (?:anyone|anybody|someone|somebody) ", at.text
+    ):
+        at.text = re.sub(r"^ (\S+) \S+(?: ever)?(?= )", r" \1", at.text)
+    at.text = re.sub(r"^ only (?=list|show|give|return|tell)|(?<= )only $", " ", at.text)
+    asks = re.match(
+        r"(?: (?:and|so|please|show|list|give|find|tell|me|us|name|did|does|is|there|has|have))* (\S+) ", at.text
+    )
+    first = asks[1] if asks else ""
+    at.clauses.is_who = first in ("who", "whom", *PERSON_WORDS)
+    at.clauses.is_where = first == "where"
+    be = r" (?:who|whos) (?:(?:is|are|was|were|s) )?(?:(?:our|the|your|my|a|an|their) )?(?:(?:<N\d+>|(?!<)\w+) ){0,3}"
+    named = re.match(rf"{be}(?P<type>{L})(?= )", at.text) if re.match(" who (?:is|are|was|were) ", at.text) else None
+    if named and is_type(at.link(named["type"])):  # who is our oldest client
+        at.clauses.is_who, at.clauses.is_named = False, True
+    owned = re.match(rf" whose (?P<type>{L})(?= )", at.text)
+    if owned and is_type(at.link(owned["type"])):  # whose accounts were closed
+        at.clauses.is_who = at.clauses.is_whose = True
+    owned = re.match(rf" whose (?P<label>{L}) (?:is|was|are|were) (?:the )?(?P<value>{V})(?= )", at.text)
+    if owned and not _is_other(at.link(owned["label"]), at.link(owned["value"])):  # whose e-mail is x@y
+        at.clauses.is_who = True
+        sign = at.restrict(Restriction(at.link(owned["label"]), "=", at.linked(owned["value"])))
+        at.text = f" who has {sign}{at.text[owned.end() :]}"
+    at.text = re.sub(r" (?:take|takes|took|taken|taking) (?:part|place)(?= )", "", at.text)
+    at.apply(rf"(?P<how>how much (?:{L} )?)money(?= )", lambda found: found["how"])
+
+    def numbered(match: re.Match[str]) -> str | None:
+        return None if is_type(at.link(match["label"])) else f"{match['label']} of"  # the phone number of Ann
+
+    at.apply(rf"(?P<label>{L}) numbers? of(?= {V})", numbered)
+    at.text = at.text.replace(" due to ", " to ")
+    money = "|".join(MONEY)
+
+    def rated(match: re.Match[str]) -> str | None:
+        link = at.link(match["unit"])
+        return match["number"] if link is not None and link.text.casefold() in (*_RATES, "percent") else None
+
+    at.apply(rf"(?P<number>{N}(?: (?:{money}))?) (?:an?|per) (?:{'|'.join(_RATES)})", lambda m: m["number"])
+    at.apply(rf"(?P<number>{N}(?: (?:{money}))?) (?:(?:an?|per) )?(?P<unit>{L})", rated)
+    among = r"among(?: all)?(?: (?:the|our|your|these))?"
+    at.apply(rf"number of (?P<value>{V}) {among} (?P<type>{L})", lambda m: f"number of {m['type']} {m['value']}")
+    at.apply(rf"(?P<label>{L}) (?:that |which )?(?:it|they) (?:is|are|was|were)(?= <L)", lambda m: m["label"])
+    if at.clauses.is_where:
+        at.text = at.text.replace(" do people ", " do ").replace(" can people ", " can ")
+    at.text = re.sub(rf" and when (?:(?:it|they|he|she|each|was|were|is|are) )*(?={L})", " and their ", at.text)
+    wish = r"(?:i|we) (?:(?:would|d) )?(?:like|love|want|need|wish)"
+    at.text = re.sub(rf"^ {wish} (?:to (?:know|see|have|get) )?", " ", at.text)
+
+
+def _listed(at: Rewriter) -> Callable[[re.Match[str]], str]:
+    """Return what drops a question after another one: are there *unread books, and which ones*."""
+
+    def use(match: re.Match[str]) -> str:
+        if not at.clauses.is_yes_no:
+            return match[0]
+        at.clauses.is_yes_no = False
+        return ""
+
+    return use
+
+
+def _is_other(label: QuestionLink | None, value: QuestionLink | None) -> bool:
+    """Return whether a label is a type and a value names nodes of others: whose doctor is Ann, a patient."""
+    kinds = {option.type for option in label.types()} if label is not None and is_type(label) else set()
+    return bool(kinds) and value is not None and bool(value.nodes) and not kinds & value.node_types
+
+
+def _is_times(link: QuestionLink | None) -> bool:
+    """Return whether a label is the word *times*, which asks how often: no attribute is called that."""
+    return link is not None and link.text.casefold() == "times"

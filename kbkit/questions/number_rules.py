@@ -1,0 +1,65 @@
+"""The rules that read numbers that are equal to something: 4 cylinders, in two languages, fifth grade, in 2012."""
+
+from __future__ import annotations
+
+import re
+
+from kbkit.english.question_words import COMPARATIVES, ORDINALS, Adjective
+from kbkit.questions.clauses import BE, L, N, Restriction, Rewriter, is_type
+from kbkit.questions.condition_rules import NO
+from kbkit.questions.question_link import QuestionLink
+
+_NUMBERS = rf"(?P<value>{N}(?: (?:or|and) {N})*)"
+
+
+def equal_numbers(at: Rewriter) -> None:
+    """``4 cylinders``, ``born in 1948 or 1949``."""
+
+    def restricted(label: QuestionLink | None, match: re.Match[str], adjective: Adjective | None = None) -> str:
+        values = at.linked(match["value"])
+        op = "in" if len(values) > 1 else "="
+        return at.restrict(Restriction(label, op, values, bool(match["not"]), adjective))
+
+    def labelled(match: re.Match[str]) -> str | None:
+        label, numbered = at.link(match["label"]), re.search(rf"{N} $", match.string[: match.start()])
+        years = all(re.fullmatch(r"1\d{3}|20\d{2}", value.number) for value in at.linked(match["value"]))
+        best = label.attributes()[0] if label is not None and label.attributes() else None
+        if years and " in " in match[0] and best is not None and best.is_number and not best.is_year:
+            return None  # tickets sold in 2018
+        is_other = bool(numbered and re.search(" (?:in|on) ", match[0]))  # 8 cylinders in 1974
+        return None if is_type(label) or is_other else restricted(label, match)
+
+    def counted(match: re.Match[str]) -> str | None:
+        label, before = at.link(match["label"]), re.findall(L, match.string[: match.start()])
+        if not is_type(label) or not before or not is_type(at.link(before[-1])) or at.clauses.most is not None:
+            return None
+        values = at.linked(match["value"])
+        if match["not"] or len(values) > 1 or values[0].unit or not values[0].number.isdigit():
+            return None
+        return at.restrict(Restriction(label, "=", values, operand="number"))  # in two languages
+
+    def dated(match: re.Match[str]) -> str | None:
+        values = at.linked(match["value"])
+        if not all(re.fullmatch(r"(?:1\d|20)\d\d(?:-\d\d){0,2}", value.number) for value in values):
+            return None
+        return restricted(None, match, COMPARATIVES["after"])
+
+    def ranked(match: re.Match[str]) -> str | None:
+        label, nth = at.link(match["label"]), match["nth"]
+        number = ORDINALS.get(nth) or int(nth[:-2])
+        if label is None or is_type(label) or not label.labels or not label.labels[0].is_number:
+            return None
+        value = QuestionLink(label.first, label.last, nth, number=str(number))
+        return at.restrict(Restriction(label, "=", (value,)))  # fifth graders, of a grade
+
+    nth = rf"(?P<nth>{'|'.join(ORDINALS)}|\d+(?:st|nd|rd|th))"
+    at.apply(rf"(?:in )?(?:the )?{nth} (?P<label>{L})", ranked)
+    no = rf"(?P<not>{NO} )?"
+    at.apply(rf"(?P<label>{L}) {BE}{no}(?:either |equal to |exactly |in |on )*{_NUMBERS}(?! <L)", labelled)
+    at.apply(rf"(?P<not>not )?(?:with |has |have |having |had |exactly )*{_NUMBERS} (?P<label>{L})", labelled)
+    at.apply(
+        rf"(?P<not>not )?(?:with|has|have|having|had|in) (?:exactly )?{_NUMBERS} (?:different )?(?P<label>{L})", counted
+    )
+    at.apply(
+        rf"(?P<not>not )?(?:either )?(?:in|on|during|of|from) (?:the )?(?:year )?(?:of )?(?:either )?{_NUMBERS}", dated
+    )
