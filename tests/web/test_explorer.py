@@ -35,6 +35,7 @@ from kbkit.benchmarks.people.labels import Labels
 from kbkit.display import render
 from kbkit.errors import KbError, QueryTimeoutError
 from kbkit.kb import KnowledgeBase
+from kbkit.measures.files import read_gold
 from kbkit.web.explore import links, query_results
 from kbkit.web.explore import query as query_screen
 from kbkit.web.explore.app import application
@@ -915,10 +916,12 @@ def test_disagreements_are_decided(world_kb: Path, tmp_path: Path) -> None:
     assert "2 disagreements" in shown(client.get("/label"))
     page = shown(client.get("/label/disagreements", params={"who": "carl"}))
     assert page.count("a note") == 2
-    files = [client.get("/label/file", params={"format": kind}) for kind in ("qrels", "csv", "x")]
-    assert [answer.status_code for answer in files] == [200, 200, 400]
+    files = [client.get("/label/file", params={"format": kind}) for kind in ("qrels", "csv", "jsonl", "x")]
+    assert [answer.status_code for answer in files] == [200, 200, 200, 400]
     assert files[0].text.count("\n") == 3
-    assert files[1].text.startswith("query,")
+    assert files[1].text.startswith("query,text,type,key,name,annotator,grade,note,")
+    assert files[1].text.count("a note") == 3
+    assert json.loads(files[2].text)["text"] == "long rivers"
     form = {"query": "1", "node": second, "who": "carl", "grade": "1"}
     decided = client.post("/label/disagreements", data=form)
     assert page.count("Decided") == shown(decided).count("Decided") - 1
@@ -931,6 +934,20 @@ def test_disagreements_are_decided(world_kb: Path, tmp_path: Path) -> None:
     assert "bob: 33% of 3 nodes" in shown(client.get("/label/1", params={"annotator": "ann"}))
     hit = client.post("/label/1", data={"node": second, "annotator": "ann", "grade": "0"}, headers=PART)
     assert "bob: 67% of 3 nodes" in shown(hit)  # the agreement is that of the moment
+
+
+def test_labels_of_keys_with_spaces_are_exported(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("id,name\nClint Mansell,Clint Mansell\nNino Rota,Nino Rota\n")
+    stores = ["tables", "adjacency", "text"]
+    with kbkit.ingest(str(tmp_path / "people.csv"), out=tmp_path / "k.kb", stores=stores) as kb:
+        client, labels = opened(kb), Labels(kb)
+        query = labels.write("composer of film scores Mansell", "ann", nodes=["person#Clint Mansell"])
+        [node] = [one for one in query.pool if one.endswith("#Clint Mansell")]
+        labels.grade(query.id, node, 2, "ann")
+        answer = client.get("/label/file", params={"format": "qrels"})
+        assert answer.text == "1 0 data:,Clint%20Mansell 2\n"
+        (tmp_path / "l.qrels").write_bytes(answer.content)
+        assert read_gold(tmp_path / "l.qrels").judgements.rows() == [("1", "Clint Mansell", 2)]
 
 
 def test_rows_without_a_name_are_shown_by_what_they_link_to(tmp_path: Path) -> None:

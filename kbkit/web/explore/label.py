@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kbkit.web.explore.site import Site
 
 _PATH = "/label"
-_FILES = {"qrels": "text/plain", "csv": "text/csv"}
+_FILES = {"qrels": "text/plain", "jsonl": "application/x-ndjson", "csv": "text/csv"}
 _DEPTHS = (10, 20, 50)
 """Hits of each retriever that are pooled."""
 
@@ -171,16 +171,16 @@ class _Label:
         return RedirectResponse(links.page("/label/disagreements", who=who), 303)
 
     def file(self, request: Request) -> Response:
-        """Return all grades as a file: TREC judgements, or a table."""
+        """Return all grades as a file: judgements for TREC's programs or with the texts, or a table with the notes."""
         kind = links.text(request, "format")
         if kind not in _FILES:
             raise HTTPException(400, f"Unknown format. Use {', '.join(_FILES)}.")
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"labels.{kind}"
-            if kind == "qrels":
-                write_gold(self._labels.gold(), path)
+            if kind == "csv":
+                self._labels.table().write_csv(path)
             else:
-                self._labels.judgements().write_csv(path)
+                write_gold(self._labels.gold(), path)
             content = path.read_bytes()
         headers = {"Content-Disposition": f'attachment; filename="labels.{kind}"', "Cache-Control": "no-store"}
         return Response(content, media_type=_FILES[kind], headers=headers)
