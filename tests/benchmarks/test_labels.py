@@ -231,7 +231,8 @@ def test_the_screen_saves_what_it_shows(kb: KnowledgeBase) -> None:
     drawn = client.get("/label/draw", params={"annotator": "ann"}, follow_redirects=False)
     assert drawn.headers["location"].startswith("/label?node=")
     saved = client.post("/label", data={"q": QUERY, "annotator": "ann", "k": "10"}, follow_redirects=False)
-    assert saved.headers["location"] == "/label/1?annotator=ann"
+    assert saved.headers["location"] == "/label/1"
+    assert "Annotator ann" in client.get("/label/1").text  # who returns is known
     page = client.get("/label/1?annotator=ann").text
     assert not re.search("bm25|relational|score", page)  # the source is hidden
     [node, *_] = Labels(kb).query("1").pool

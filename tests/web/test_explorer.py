@@ -936,6 +936,58 @@ def test_disagreements_are_decided(world_kb: Path, tmp_path: Path) -> None:
     assert "bob: 67% of 3 nodes" in shown(hit)  # the agreement is that of the moment
 
 
+def test_known_answers_are_judged(world_kb: Path, tmp_path: Path) -> None:
+    kb = kbkit.open(shutil.copytree(world_kb, tmp_path / "w.kb"))
+    client, labels = opened(kb), Labels(kb)
+    asked = client.get("/search/reading", params={"q": "Which countries border Nepal?"})
+    [judge] = [link for link in Page(asked.text).links() if link.startswith("/label?")]
+    given = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(judge).query))
+    assert given["q"] == "Which countries border Nepal?"
+    run = client.get("/query/view", params={"q": 'continent:"Africa" -> country'}, headers=PART)
+    [judge] = [link for link in Page(run.text).links() if link.startswith("/label?")]
+    form = client.get(judge)
+    assert 'The answers of continent:"Africa" -> country (at most 100) join the hits' in shown(form)
+    sent = {"q": "African countries", "answers": 'continent:"Africa" -> country', "annotator": "ann", "type": "country"}
+    page = client.post("/label", data=sent)
+    assert page.url.path == "/label/1"
+    assert len(labels.query("1").pool) >= 54
+    assert "area (km²)" in shown(page)  # facts to judge by
+    added = client.post("/label/1/add", data={"node": "Nepal", "annotator": "ann"})
+    assert labels.query("1").pool[-1] == "country#NPL"
+    assert "Nepal" in shown(added)
+    client.post("/label/1/add", data={"answers": "river{max length_km}", "annotator": "ann"})
+    assert labels.query("1").pool[-1].startswith("river#")
+    many = client.post("/label/1/add", data={"answers": "country", "annotator": "ann"})
+    assert "Of the 197 answers of the expression, the first 100 joined the hits." in shown(many)
+    for wrong, said in (({"node": "Nepall"}, "Nepall"), ({"answers": "countri"}, "countri"), ({}, "Nothing to add")):
+        refused = client.post("/label/1/add", data={**wrong, "annotator": "ann"})
+        assert (refused.status_code >= 400, said in shown(refused)) == (True, True)
+    assert client.post("/label", data={**sent, "answers": "countri"}).status_code == 400
+
+
+def test_queries_are_pasted_edited_and_deleted(world_kb: Path, tmp_path: Path) -> None:
+    kb = kbkit.open(shutil.copytree(world_kb, tmp_path / "w.kb"))
+    client, labels = opened(kb), Labels(kb)
+    sent = {"queries": "long rivers\n\n high  mountains \nlong rivers\n", "annotator": "Zoë", "type": "river"}
+    assert client.post("/label/many", data=sent).status_code == 200
+    assert [(one.text, one.type) for one in labels.queries()] == [("long rivers", "river"), ("high mountains", "river")]
+    assert 'value="Zoë"' in client.get("/label").text  # the annotator is remembered
+    mixed = client.post("/label/many", data={**sent, "queries": "deep lakes\n" + "x" * 2001})
+    assert "too long. Use at most 2,000 characters. The queries below were not saved." in shown(mixed)
+    assert [one.text for one in labels.queries()][2:] == ["deep lakes"]
+    for queries in (" ", "a\n" * 201):
+        assert client.post("/label/many", data={**sent, "queries": queries}).status_code == 400
+    labels.grade("1", labels.query("1").pool[0], 2, "ann")
+    page = client.post("/label/1/edit", data={"q": "the longest rivers", "note": "by length", "annotator": "Zoë"})
+    assert re.search("the longest rivers by length", shown(page))
+    assert "Delete the query and its 1 grade by all annotators?" in shown(page)
+    refused = client.post("/label/1/edit", data={"q": "", "note": "", "annotator": "Zoë"})
+    assert (refused.status_code, "The query is empty" in shown(refused)) == (400, True)
+    assert client.post("/label/1/delete", data={}).url.path == "/label"
+    assert client.get("/label/1").status_code == 404
+    assert labels.judgements().is_empty()
+
+
 def test_labels_of_keys_with_spaces_are_exported(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("id,name\nClint Mansell,Clint Mansell\nNino Rota,Nino Rota\n")
     stores = ["tables", "adjacency", "text"]
