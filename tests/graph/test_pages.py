@@ -331,5 +331,5 @@ def test_a_list_shows_neighbours_of_nodes_without_a_text(world: KnowledgeBase) -
     assert seen[nepal] == "has a land border with: China, India; has the capital: Kathmandu"
     assert seen[everest] == "lies in: China, Nepal"
     known = facts(world.stores, [nepal, everest])
-    assert known[everest] == "height (m) 8,848; lies in: China, Nepal"
+    assert known[everest] == "height (m) 8849; range Himalayas; lies in: China, Nepal"
     assert "; has a land border with: China, India; has the capital: Kathmandu; " in known[nepal]

@@ -36,7 +36,7 @@ from kbkit.display import render
 from kbkit.errors import KbError, QueryTimeoutError
 from kbkit.kb import KnowledgeBase
 from kbkit.measures.files import read_gold
-from kbkit.web.explore import links, query_results
+from kbkit.web.explore import access, links, query_results
 from kbkit.web.explore import query as query_screen
 from kbkit.web.explore.app import application
 from kbkit.web.explore.running import route
@@ -665,6 +665,50 @@ def test_the_token_of_the_started_browser_works_once(world: KnowledgeBase) -> No
     assert second.get(f"/?token={TOKEN}").status_code == 303
 
 
+def test_a_page_without_the_cookie_asks_for_the_token(world: KnowledgeBase) -> None:
+    client = testclient.TestClient(application(world, TOKEN, kept=True), base_url=HOST, follow_redirects=False)
+    html_wanted = {"Accept": "text/html,*/*"}
+    asked = client.get("/search?q=%3Cb%3E%22&type=river&token=old", headers=html_wanted)
+    assert (asked.status_code, asked.headers["cache-control"]) == (403, "no-store")
+    inputs = [attributes for tag, attributes in Page(asked.text).found if tag == "input"]
+    assert [(one["name"], one.get("value")) for one in inputs] == [("q", '<b>"'), ("type", "river"), ("token", None)]
+    for given in (TOKEN, f"http://127.0.0.1:5000/?token={TOKEN} "):
+        answer = client.get("/search", params={"q": "x", "token": given}, headers=html_wanted)
+        assert (answer.status_code, answer.headers["location"]) == (303, "/search?q=x")
+        assert "Max-Age=2592000" in answer.headers["set-cookie"]
+        client.cookies.clear()
+    assert client.get("/search?q=x", headers={**html_wanted, "Host": "evil.example"}).text.startswith("Unknown host")
+    assert "Not allowed." in client.get("/search?q=x", headers=PART).text
+    unkept = testclient.TestClient(application(world, TOKEN), base_url=HOST, follow_redirects=False)
+    assert "Max-Age" not in unkept.get(f"/?token={TOKEN}").headers["set-cookie"]
+
+
+def test_a_token_is_kept_in_a_file_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KBKIT_SETTINGS", str(tmp_path / "settings"))
+    kb = tmp_path / "a.kb"
+    token = access.kept_token(kb)
+    assert access.kept_token(tmp_path / "x" / ".." / "a.kb") == token
+    assert access.kept_token(tmp_path / "b.kb") != token
+    path = next(one for one in (tmp_path / "settings/explore").iterdir() if one.read_text() == token)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+    replaced = access.kept_token(kb, new=True)
+    assert replaced != token
+    assert access.kept_token(kb) == replaced
+    path.chmod(0o644)  # others may have read it
+    fresh = access.kept_token(kb)
+    assert (fresh != replaced, path.stat().st_mode & 0o777) == (True, 0o600)
+    path.write_text("guessable")
+    assert access.kept_token(kb) != "guessable"
+    (tmp_path / "elsewhere").write_text(fresh)
+    (tmp_path / "elsewhere").chmod(0o600)
+    path.unlink()
+    path.symlink_to(tmp_path / "elsewhere")
+    assert access.kept_token(kb) != fresh
+    monkeypatch.setenv("KBKIT_SETTINGS", str(tmp_path / "elsewhere"))  # no folder
+    assert access.kept_token(kb) != access.kept_token(kb)
+
+
 def test_foreign_hosts_and_pages_are_refused(client: Any) -> None:
     assert client.get("/", headers={"Host": "evil.example"}).status_code == 403
     assert client.get("/", headers={"Host": "127.0.0.1.evil.example"}).status_code == 403
@@ -786,6 +830,24 @@ def malformed(rng: random.Random, host: str, cookie: str) -> bytes:
     method = rng.choice([b"GET"] * 6 + [b"HEAD", b"POST", b"OPTIONS", noise[:9]])
     version = rng.choice([b"HTTP/1.1"] * 8 + [b"HTTP/1.0", noise])
     return b"\r\n".join([b" ".join([method, path, version]), *headers, b"Connection: close", b"", b""])
+
+
+@pytest.mark.system
+def test_a_bookmark_works_after_a_restart(world_kb: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KBKIT_SETTINGS", str(tmp_path))
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [str(SCRIPT), "explore", str(world_kb), "--no-browser", "--port", str(port)]
+    browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
+    for opened_address in ("", "/schema"):
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            address = process.stdout.readline().strip().partition(" ")[2]
+            bookmark = f"http://127.0.0.1:{port}{opened_address}" if opened_address else address
+            with browser.open(bookmark) as answer:
+                assert answer.status == 200
+            process.send_signal(signal.SIGINT)
+            assert process.wait(20) == 0
 
 
 @pytest.mark.system
