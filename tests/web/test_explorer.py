@@ -998,6 +998,39 @@ def test_disagreements_are_decided(world_kb: Path, tmp_path: Path) -> None:
     assert "bob: 67% of 3 nodes" in shown(hit)  # the agreement is that of the moment
 
 
+def test_pages_are_saved_as_one_file(client: Any, evil: tuple[Any, KnowledgeBase]) -> None:
+    pages = {
+        "/node/country/NPL": [
+            "# Nepal\n",
+            "| area (km²) | 147,181 |",
+            "## has the capital (city, 1)\n\nKathmandu (role capital)\n",
+        ],
+        "/search/reading?q=Which+countries+border+Nepal%3F": [
+            "# Which countries border Nepal?\n",
+            '- Expression: country:"Nepal" -> [borders] -> country\n',
+            "| India | country#IND | Nepal → has a land border with → India |",
+        ],
+        "/paths?from=Nepal&to=France": ["# Nepal and France\n", "Nepal; has a land border with China"],
+    }
+    for page, expected in pages.items():
+        addresses = [link for link in Page(client.get(page).text).links() if "format=" in link]
+        files = {kind: client.get(link) for link in addresses for kind in ("md", "html") if f"format={kind}" in link}
+        assert [text for text in expected if text not in files["md"].text] == [], files["md"].text
+        assert files["html"].text.startswith("<!DOCTYPE html>")
+        assert "<script" not in files["html"].text
+        assert files["md"].headers["content-disposition"].startswith("attachment; filename*=UTF-8''")
+    browser, kb = evil
+    first = kb.stores.nodes.row(0)
+    hostile_page = browser.get("/save/node", params={"ref": f"{first.type}#{first.key}", "format": "html"})
+    assert hostile_page.status_code == 200
+    assert {tag for tag, _ in Page(hostile_page.text).found} <= {
+        *("html", "head", "meta", "title", "body", "h1", "h2", "div", "style", "ul", "li", "p"),
+        *("table", "thead", "tbody", "tr", "th", "td"),
+    }  # fmt: skip
+    assert client.get("/save/node", params={"ref": "country#NPL", "format": "exe"}).status_code == 400
+    assert client.get("/save/node", params={"ref": "country#XXX", "format": "md"}).status_code == 404
+
+
 def test_known_answers_are_judged(world_kb: Path, tmp_path: Path) -> None:
     kb = kbkit.open(shutil.copytree(world_kb, tmp_path / "w.kb"))
     client, labels = opened(kb), Labels(kb)
