@@ -891,6 +891,16 @@ def test_facets_of_hits_are_filters(world: KnowledgeBase, client: Any) -> None:
     for expression, count in facets.select("expression", "nodes").iter_rows():
         assert len(set(world.answers(expression).ids.tolist()) & set(hits)) == count
     assert world.facets([], "country").height == 0
+    areas = facets.filter(facets["attribute"] == "area_km2")
+    assert (areas["heading"][0], areas.height) == ("area (km²)", 3)
+    assert re.fullmatch(r"under [\d,]+000", areas["value"][0])
+    assert areas["nodes"].sum() == len(hits)
+    assert facets.filter(facets["heading"] == "lies in")["value"][0] == "Africa"
+    mountains = world.search("mountain", 500, type="mountain")["id"].to_list()
+    near = world.facets(mountains, "mountain")
+    assert near.filter(near["attribute"] == "height_m")["value"].str.contains("\N{EN DASH}").any()
+    for expression, count in near.select("expression", "nodes").iter_rows():
+        assert len(set(world.answers(expression).ids.tolist()) & set(mountains)) == count
     page = client.get("/search/types", params={"q": "island", "type": "country"})
     assert "UN status : member 70" in shown(page)
     links = [html.unescape(link) for link in Page(page.text).links() if "within=" in link]
