@@ -1057,11 +1057,16 @@ def test_known_answers_are_judged(world_kb: Path, tmp_path: Path) -> None:
     assert page.url.path == "/label/1"
     assert len(labels.query("1").pool) >= 54
     assert "area (km²)" in shown(page)  # facts to judge by
+    again = client.post("/label", data={**sent, "answers": "river{max length_km}"})
+    assert (again.url.path, labels.query("1").pool[-1].partition("#")[0]) == ("/label/1", "river")
+    foreign = {"annotator": "eve"}, {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    assert "Annotator eve" in shown(client.get("/label/1", params=foreign[0], headers=foreign[1]))
+    assert "Annotator ann" in shown(client.get("/label/1"))
     added = client.post("/label/1/add", data={"node": "Nepal", "annotator": "ann"})
     assert labels.query("1").pool[-1] == "country#NPL"
     assert "Nepal" in shown(added)
-    client.post("/label/1/add", data={"answers": "river{max length_km}", "annotator": "ann"})
-    assert labels.query("1").pool[-1].startswith("river#")
+    client.post("/label/1/add", data={"answers": "mountain{max height_m}", "annotator": "ann"})
+    assert labels.query("1").pool[-1] == "mountain#mount-everest"
     many = client.post("/label/1/add", data={"answers": "country", "annotator": "ann"})
     assert "Of the 197 answers of the expression, the first 100 joined the hits." in shown(many)
     for wrong, said in (({"node": "Nepall"}, "Nepall"), ({"answers": "countri"}, "countri"), ({}, "Nothing to add")):

@@ -377,6 +377,7 @@ SCREENS = {
     "home": "/",
     "search": links.page("/search", q="Which countries border Nepal?"),
     "refused": links.page("/search", q="countries with twice as many lakes as Canada?"),
+    "facets": links.page("/search", q="country", type="country", within="country{area_km2 > 1000}"),
     "compare": links.page("/search", q="longest river", mode="compare"),
     "node": "/node/country/NPL?q=highest+peaks",
     "map": "/node/city/kathmandu",
@@ -410,10 +411,17 @@ def test_every_screen_fits_and_is_accessible(browser: Any, address: str, width: 
         tab.go(path)
         if name in ("graph", "looks", "paths", "query as graph", "schema"):
             tab.drawn()
+        if name in ("facets", "label", "grades"):
+            tab.page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
         if name == "looks":
             tab.page.locator("#legend").get_by_text("Colour: area (km²)").wait_for()
             tab.page.locator("summary", has_text="Filter").click()
         assert tab.page.evaluate("document.documentElement.scrollWidth") <= width, name
         found = axe.Axe().run(tab.page).response["violations"]
         assert [(v["id"], node["html"]) for v in found for node in v["nodes"]] == [], name
+    tab.context.clear_cookies()
+    tab.page.goto(f"{address}/schema")  # which asks for the token
+    found = axe.Axe().run(tab.page).response["violations"]
+    assert [(v["id"], node["html"]) for v in found for node in v["nodes"]] == []
+    assert tab.page.evaluate("document.documentElement.scrollWidth") <= width
     tab.context.close()

@@ -105,9 +105,10 @@ class _Label:
         given = _given(request.state.form)
         try:
             nodes, count = self._labels.answers(given["answers"]) if given["answers"] else ([], 0)
-            query = self._known(given["q"], given) or self._labels.write(
+            known = self._known(given["q"], given)
+            query = self._labels.add(known.id, nodes) if known else self._labels.write(
                 given["q"], given["annotator"], given["node"], given["note"], given["k"], given["type"], nodes
-            )
+            )  # fmt: skip
         except KbError as error:  # with the form, where it can be mended
             return self._form(request, given, error)
         return _remembered(_to_query(query.id, count), given["annotator"])
@@ -116,7 +117,7 @@ class _Label:
         """Return the same query, if the annotator wrote it before: it was sent twice, or forgotten."""
         asked = (" ".join(text.split()), given["annotator"], given["node"], given["type"])
         same = (one for one in self._labels.queries() if (one.text, one.annotator, one.node, one.type) == asked)
-        return None if given["answers"] else next(same, None)
+        return next(same, None)
 
     def write_many(self, request: Request) -> Response:
         """Save a query for each line, without those that the annotator wrote before."""
@@ -168,7 +169,8 @@ class _Label:
             most=MOST_ANSWERS,
             answers=links.number(request, "answers", 0, 0, 2**31),
         )
-        return _remembered(page, annotator)
+        foreign = request.headers.get("sec-fetch-site") in ("cross-site", "same-site")
+        return page if foreign else _remembered(page, annotator)
 
     def add(self, request: Request) -> Response:
         """Add a node or the answers of an expression to the pool."""
