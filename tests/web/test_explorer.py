@@ -1020,7 +1020,6 @@ def test_pages_are_saved_as_one_file(client: Any, evil: tuple[Any, KnowledgeBase
             '- Expression: country:"Nepal" -> [borders] -> country\n',
             "| India | country#IND | Nepal → has a land border with → India |",
         ],
-        "/paths?from=Nepal&to=France": ["# Nepal and France\n", "Nepal; has a land border with China"],
     }
     for page, expected in pages.items():
         addresses = [link for link in Page(client.get(page).text).links() if "format=" in link]

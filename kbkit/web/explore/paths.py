@@ -5,16 +5,13 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
 from starlette.responses import JSONResponse, Response
 
 from kbkit.display.drawing import page
-from kbkit.display.reports import PageSection, ReportPage
 from kbkit.english.headings import relation_verb, relation_words
 from kbkit.errors import KbError
 from kbkit.web.explore import links
 from kbkit.web.explore.graph import FILES, PALETTE, drawn_file, drawn_values
-from kbkit.web.explore.saved import page_file
 from kbkit.web.explore.site import said, status_of
 
 if TYPE_CHECKING:
@@ -38,7 +35,6 @@ def routes(site: Site) -> list[Route]:
         site.route("/paths", screen.page),
         site.route("/paths/data", screen.data),
         site.route("/paths/file", screen.file),
-        site.route("/paths/page", screen.saved),
     ]
 
 
@@ -101,19 +97,6 @@ class _Paths:
     def file(self, request: Request) -> Response:
         """Return the drawing as a file."""
         return drawn_file(request, lambda: self._found(_asked(request)))
-
-    def saved(self, request: Request) -> Response:
-        """Return the paths in words as a page in a file."""
-        found, schema = self._found(_asked(request)), self._site.kb.schema
-        rows = []
-        for number, one in enumerate(found, 1):
-            words = [f"{verb} {node.name or node.key}" for verb, node in _in_words(schema, one)]
-            rows.append((str(number), f"{one.weight:.1f}", "; ".join([one.start.name or one.start.key, *words])))
-        shown = pl.DataFrame(rows, dict.fromkeys(("path", "weight", "nodes"), pl.String), orient="row")
-        ends = [f"{end.name or end.key} ({end.reference})" for end in (found.start, found.end)]
-        remarks = [f"Paths in the KB {schema.name} between {' and '.join(ends)}", "The lower the weight, the closer"]
-        title = f"{found.start.name or found.start.key} and {found.end.name or found.end.key}"
-        return page_file(request, ReportPage(title, remarks, [PageSection("Paths", found.summary, shown)]))
 
     def _found(self, asked: dict[str, Any]) -> Paths:
         given = (asked["start"], asked["end"], asked["steps"], asked["limit"], tuple(asked["relations"]))
