@@ -591,10 +591,12 @@ class KnowledgeBase:
         limit: int = 5,
         timeout: float | None = None,
     ) -> pl.DataFrame:
-        """Count the values of attributes of nodes (ids), such as hits: attribute, value, nodes, expression.
+        """Count what nodes (ids), such as hits, have in common: attribute, heading, value, nodes, expression.
 
-        Only attributes of ``type`` with few distinct values among the nodes are counted, the ``limit`` most frequent
-        values of each. ``expression`` is the filter to pass to :meth:`search` as ``within``. ``timeout`` is in seconds.
+        These are the values of the attributes of ``type`` that have few distinct ones among the nodes, ranges of other
+        numbers, and neighbours by each relation; the ``limit`` most frequent ones of each, and all ranges.
+        ``attribute`` is that or the relation, ``heading`` says it in words, and ``expression`` is the filter to pass to
+        :meth:`search` as ``within``. ``timeout`` is in seconds.
         """
         from kbkit.search.facets import facets
 

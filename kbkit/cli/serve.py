@@ -110,15 +110,20 @@ def explore(
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Print the address without opening a browser.")
     ] = False,
+    new_token: Annotated[
+        bool, typer.Option("--new-token", help="With --port: replace the token that is kept for bookmarks.")
+    ] = False,
     limit: MaxRows = 100_000,
     timeout: Timeout = 60,
 ) -> None:
     """Explore a KB in a browser.
 
     Opens a page of a server on this machine, which runs until Ctrl-C and which other machines cannot reach. Only a
-    browser that opened the printed address sees the pages. The KB is read-only (see kbkit docs explore).
+    browser that opened the printed address sees the pages; with --port, it does so again after a restart. The KB is
+    read-only (see kbkit docs explore).
     """
     from kbkit.kb import KnowledgeBase
+    from kbkit.web.explore import access
     from kbkit.web.explore.app import application
     from kbkit.web.explore.site import PageLimits
 
@@ -128,19 +133,29 @@ def explore(
             context,
             opened.schema.name,
             port,
-            lambda token, once: application(opened, token, limits, once),
+            lambda token, once: application(opened, token, limits, once, kept=bool(port)),
             browser=not no_browser,
+            token=access.kept_token(kb, new=new_token) if port else "",
         )
 
 
 def open_pages(
-    context: typer.Context, name: str, port: int, application: Callable[[str, str], ASGIApp], *, browser: bool = True
+    context: typer.Context,
+    name: str,
+    port: int,
+    application: Callable[[str, str], ASGIApp],
+    *,
+    browser: bool = True,
+    token: str = "",
 ) -> None:
-    """Serve the pages of an application, made for two tokens, until Ctrl-C, and open them in a browser."""
+    """Serve the pages of an application, made for two tokens, until Ctrl-C, and open them in a browser.
+
+    The first ``token`` is random if none is given.
+    """
     from kbkit.web import server
     from kbkit.web.explore import access
 
-    token, once = access.new_token(), access.new_token()
+    token, once = token or access.new_token(), access.new_token()
     with server.listen(port) as listening:
         address = f"{server.url(listening)}/?{access.TOKEN}="
 

@@ -122,11 +122,27 @@ def document(title: str, columns: Sequence[str], rows: Rows) -> str:
     return _whole(title, _page(_laid_out([_th(name) for name in columns], body)))
 
 
-def report(title: str, remarks: Sequence[str], sections: Sequence[tuple[str, str, Sequence[str], Rows]]) -> str:
-    """Render a complete page: remarks, then sections as (title, note, columns, rows), each with its first rows."""
-    parts = [_list(map(text, remarks))] if remarks else []
+def report(
+    title: str,
+    remarks: Sequence[str],
+    sections: Sequence[tuple[str, str, Sequence[str], Rows]],
+    *,
+    whole: bool = False,
+) -> str:
+    """Render a complete page: remarks, then sections as (title, note, columns, rows), each with its first rows.
+
+    A ``whole`` page has all rows, and texts of any length with their line breaks.
+    """
+    limit = None if whole else _CELL
+    parts = [_list(text(remark, limit) for remark in remarks)] if remarks else []
     for heading, note, columns, values in sections:
-        parts += [f"<h2>{text(heading)}</h2>", f"<p>{text(note)}</p>", table(columns, values) if values else ""]
+        parts.append(f"<h2>{text(heading)}</h2>")
+        parts.append(f'<p class="text">{text(note, None)}</p>' if whole else f"<p>{text(note)}</p>")
+        if values and whole:
+            cells = [[f"<td>{text(value, None)}</td>" for value in row] for row in values]
+            parts.append(_laid_out([_th(name) for name in columns], cells))
+        elif values:
+            parts.append(table(columns, values))
     return _whole(title, _page(*parts))
 
 
@@ -181,12 +197,12 @@ def frame(page: str, height: int = 480) -> str:
     return f'<iframe sandbox="allow-scripts" style="{style}" srcdoc="{html.escape(page)}"></iframe>'
 
 
-def text(value: Any, limit: int = _CELL) -> str:
-    """Return a value as escaped text, truncated to ``limit`` characters, without control characters."""
+def text(value: Any, limit: int | None = _CELL) -> str:
+    """Return a value as escaped text, truncated to ``limit`` characters (None: whole), without control characters."""
     whole = value if isinstance(value, str) else cell(value)
     # An unpaired surrogate would corrupt the notebook's file.
     kept = clean(whole[:limit]).encode("utf-8", "replace").decode()
-    return html.escape(kept) + "…" * (len(whole) > limit)
+    return html.escape(kept) + "…" * (limit is not None and len(whole) > limit)
 
 
 def _page(*parts: str) -> str:

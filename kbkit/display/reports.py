@@ -38,15 +38,15 @@ class ReportPage:
         """Return the page in GitHub's Markdown."""
         parts = [f"# {clean(self.title)}\n", *(f"- {clean(line)}\n" for line in self.remarks)]
         for section in self.sections:
-            parts.append(f"\n## {clean(section.title)}\n\n{clean(section.note)}\n")
+            parts.append(f"\n## {clean(section.title)}\n" + (f"\n{clean(section.note)}\n" if section.note else ""))
             if section.table.height:
                 parts.append("\n" + markdown(section.table))
         return "".join(parts)
 
-    def to_html(self) -> str:
-        """Return the page in HTML, which loads nothing and runs no script."""
+    def to_html(self, *, whole: bool = False) -> str:
+        """Return the page in HTML, which loads nothing and runs no script; ``whole``: all rows, texts of any length."""
         sections = [(one.title, one.note, one.table.columns, one.table.rows()) for one in self.sections]
-        return html.report(self.title, self.remarks, sections)
+        return html.report(self.title, self.remarks, sections, whole=whole)
 
 
 def check(path: Path) -> None:

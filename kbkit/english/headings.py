@@ -31,11 +31,16 @@ def figure(name: str, value: Any) -> Any:
 
     Numbers that are not quantities (``zip_code``) are left as they are.
     """
-    if isinstance(value, bool) or not isinstance(value, int | float) or re.split(r"[\W_]+", name.lower())[-1] in _CODES:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not is_quantity(name):
         return value
     if abs(value) < _LARGE or not math.isfinite(value):
         return value
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.2f}".rstrip("0")
+
+
+def is_quantity(name: str) -> bool:
+    """Return whether the numbers of an attribute are quantities or years, not codes (``zip_code``)."""
+    return re.split(r"[\W_]+", name.lower())[-1] not in _CODES
 
 
 @lru_cache(10_000)

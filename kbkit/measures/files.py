@@ -9,6 +9,7 @@
 ``.tsv`` ``.txt``             queries: ``id<TAB>text``; or a text per line, with the line number as id
 ============================  ========================================================================================
 
+In TREC's columns, a name with white space is written as a data URL (RFC 2397): ``data:,New%20York``; reading undoes it.
 For the order of results, see :func:`kbkit.measures.frames.ordered`.
 """
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, unquote
 
 import polars as pl
 
@@ -17,6 +18,8 @@ from kbkit.measures.records import JsonRecord, content, describe, records, unit
 
 _RUN_FIELDS = ("query", "", "node", "", "score", "")
 _GOLD_FIELDS = ("query", "", "node", "relevance")
+_ENCODED = "data:,"
+"""The beginning of a name that is written as a data URL (RFC 2397), because it has white space or begins like one."""
 
 
 def read_trec_run(path: Path, text: bytes) -> pl.DataFrame:
@@ -61,7 +64,7 @@ def _fields(path: Path, text: bytes, names: tuple[str, ...], layout: str) -> pl.
             f"{count} field{'' if count == 1 else 's'} instead of {len(names)} in {path}, line {position}",
             f"The format is: {layout}",
         )
-    return rows.select(*columns, "position")
+    return rows.select(*columns, "position").with_columns(_renamed(rows, _decoded, rf"^{_ENCODED}"))
 
 
 def _check_numbers(path: Path, rows: pl.DataFrame, numbers: pl.DataFrame, column: str, kind: str) -> None:
@@ -73,7 +76,7 @@ def _check_numbers(path: Path, rows: pl.DataFrame, numbers: pl.DataFrame, column
 def write_trec_run(run: pl.DataFrame, path: Path, tag: str) -> None:
     """Write an ordered run; ranks count from 1, and scores keep all digits."""
     check_tag(tag)
-    _check_spaces(run, path)
+    run = _encoded(run)
     rank = pl.int_range(1, pl.len() + 1).over("query")
     lines = run.select("query", q=pl.lit("Q0"), node="node", rank=rank, score="score", tag=pl.lit(tag))
     lines.write_csv(path, include_header=False, separator=" ", quote_style="never")
@@ -87,18 +90,39 @@ def check_tag(tag: str) -> None:
 
 def write_trec_judgements(judgements: pl.DataFrame, path: Path) -> None:
     """Write judgements."""
-    _check_spaces(judgements, path)
-    lines = judgements.select("query", zero=pl.lit("0"), node="node", relevance="relevance")
+    lines = _encoded(judgements).select("query", zero=pl.lit("0"), node="node", relevance="relevance")
     lines.write_csv(path, include_header=False, separator=" ", quote_style="never")
 
 
-def _check_spaces(frame: pl.DataFrame, path: Path) -> None:
+def _encoded(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return rows whose names of queries and nodes are one word each, of which :func:`_decoded` makes the names."""
     for column in ("query", "node"):
-        # Any white space of Unicode: other readers split there.
-        for (name,) in frame.filter(pl.col(column).str.contains(r"\s|^$")).select(column).head(1).iter_rows():
-            problem = "An empty" if not name else "White space in"
-            message = f"{problem} {column} {name!r} cannot be written to {path} in TREC's format"
-            raise KbError(message, "Use a file that ends in .jsonl")
+        if (frame[column] == "").any():
+            raise KbError(f"An empty {column} '' cannot be written in TREC's format", "Use a file that ends in .jsonl")
+    # Any white space of Unicode and of Python: other readers split there.
+    return frame.with_columns(_renamed(frame, _data_url, rf"[\s\x1c-\x1f]|^{_ENCODED}"))
+
+
+def _renamed(frame: pl.DataFrame, rename: Callable[[str], str], pattern: str) -> list[pl.Series]:
+    """Return the columns of names, with other names where they match a pattern."""
+    renamed = []
+    for column in ("query", "node"):
+        names = frame[column]
+        odd = names.filter(names.str.contains(pattern)).unique()
+        new = [rename(name) for name in odd]
+        renamed.append(names.replace(odd, pl.Series(new, dtype=pl.String)) if new else names)
+    return renamed
+
+
+def _data_url(name: str) -> str:
+    return _ENCODED + quote(name)
+
+
+def _decoded(word: str) -> str:
+    """Return the name of which a data URL was made; words that are not made so are names themselves."""
+    name = unquote(word.removeprefix(_ENCODED))
+    needed = name.startswith(_ENCODED) or any(map(str.isspace, name))
+    return name if needed and _data_url(name) == word else word
 
 
 # -- JSON: runs -------------------------------------------------------------------------------------------------------

@@ -169,12 +169,70 @@ def test_others_read_the_labels(kb: KnowledgeBase, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_known_answers_join_the_pool(kb: KnowledgeBase) -> None:
+    labels = Labels(kb)
+    question = "Which countries border Nepal?"
+    assert kb.ask(question).is_sure
+    assert {"country#CHN", "country#IND"} <= set(labels.write(question, "ann", k=1).pool)
+    typed = labels.write("long rivers", "ann", type="river", nodes=["country#NPL"])
+    assert {node.partition("#")[0] for node in typed.pool if node != "country#NPL"} == {"river"}
+    assert labels.query(typed.id).type == "river"
+    with pytest.raises(UnknownNameError):
+        labels.write("long rivers", "ann", type="rivr")
+    nodes, count = labels.answers("country")
+    assert (len(nodes), count) == (100, 197)
+    added = labels.add(typed.id, ["country#FRA", typed.pool[0], "country#FRA"])
+    assert added.pool == [*typed.pool, "country#FRA"]
+    for unknown in ("country#XXX", "France"):
+        with pytest.raises(KbError):
+            labels.add(typed.id, [unknown])
+    labels.grade(typed.id, "country#FRA", 2, "ann")
+    assert labels.query(typed.id) == added
+    assert Labels(kb).judgements()["key"].to_list() == ["FRA"]
+
+
+def test_queries_are_edited_and_deleted(kb: KnowledgeBase) -> None:
+    labels = Labels(kb)
+    query, other = labels.write(QUERY, "ann", "river#yangtze", k=5), labels.write("high peaks", "ann", k=5)
+    labels.grade(other.id, other.pool[0], 1, "bob", "a note")
+    same = labels.edit(query.id, QUERY, "in Asia only")
+    assert (same.note, same.pool, same.written) == ("in Asia only", query.pool, query.written)
+    edited = labels.edit(query.id, "rivers of Siberia", "", k=5)
+    assert edited.pool[: len(query.pool)] == query.pool
+    assert len(edited.pool) > len(query.pool)
+    assert labels.grades("ann")[query.id, "river#yangtze"].mark == 2
+    with pytest.raises(KbError, match="contains the name Yangtze"):
+        labels.edit(query.id, "the yangtze", "")
+    assert labels.judgements().height == 2
+    labels.delete(query.id)
+    assert [one.id for one in labels.queries()] == [other.id]
+    assert labels.judgements()["key"].to_list() == [other.pool[0].partition("#")[2]]
+    assert labels.progress()["query"].unique().to_list() == [other.id]
+    assert labels.agreement().filter(pl.col("items") > 0).is_empty()
+    for act in (labels.delete, labels.query):
+        with pytest.raises(UnknownNameError):
+            act(query.id)
+    assert labels.write("deep lakes", "ann").id == "3"  # ids are not used again
+
+
+def test_every_grade_is_listed_with_names_and_notes(kb: KnowledgeBase) -> None:
+    labels = Labels(kb)
+    assert labels.table().is_empty()
+    query = labels.write("gas fields off Australia", "ann", "Timor Sea")
+    labels.grade(query.id, "sea#timor-sea", 1, "bob", "only a part")
+    rows = labels.table().select("key", "name", "annotator", "grade", "note", "counts").rows()
+    assert rows == [("timor-sea", "Timor Sea", "ann", 2, "", 1), ("timor-sea", "Timor Sea", "bob", 1, "only a part", 1)]
+    shown = here("stark", "labels", kb.directory.path, "--each", "-f", "csv")
+    assert pl.read_csv(shown.stdout.encode())["note"].to_list() == ["", "only a part"]
+
+
 def test_the_screen_saves_what_it_shows(kb: KnowledgeBase) -> None:
     client = opened(kb)
     drawn = client.get("/label/draw", params={"annotator": "ann"}, follow_redirects=False)
     assert drawn.headers["location"].startswith("/label?node=")
     saved = client.post("/label", data={"q": QUERY, "annotator": "ann", "k": "10"}, follow_redirects=False)
-    assert saved.headers["location"] == "/label/1?annotator=ann"
+    assert saved.headers["location"] == "/label/1"
+    assert "Annotator ann" in client.get("/label/1").text  # who returns is known
     page = client.get("/label/1?annotator=ann").text
     assert not re.search("bm25|relational|score", page)  # the source is hidden
     [node, *_] = Labels(kb).query("1").pool

@@ -11,7 +11,7 @@ import pytest
 
 import kbkit
 from kbkit.display.pages import Line, explained, print_info, print_lines
-from kbkit.graph.glimpses import glimpses
+from kbkit.graph.glimpses import facts, glimpses
 from kbkit.graph.pages import Page, following
 from kbkit.kb import KnowledgeBase
 
@@ -330,3 +330,6 @@ def test_a_list_shows_neighbours_of_nodes_without_a_text(world: KnowledgeBase) -
     seen = glimpses(world.stores, [nepal, everest])
     assert seen[nepal] == "has a land border with: China, India; has the capital: Kathmandu"
     assert seen[everest] == "lies in: China, Nepal"
+    known = facts(world.stores, [nepal, everest])
+    assert known[everest] == "height (m) 8849; range Himalayas; lies in: China, Nepal"
+    assert "; has a land border with: China, India; has the capital: Kathmandu; " in known[nepal]

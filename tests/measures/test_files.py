@@ -644,20 +644,37 @@ def test_the_bytes_of_a_run(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("query", "node", "what"),
-    [("q", "New York", "node 'New York'"), ("q\u00a01", "a", "query 'q\\xa01'"), ("", "a", "query ''")],
-)
-def test_white_space_in_trec_files(tmp_path: Path, query: str, node: str, what: str, wording: Wording) -> None:
-    run = pl.DataFrame([("q", "a", 1.0), (query, node, 0.0)], schema=RUN, orient="row")
-    path = tmp_path / "r.trec"
-    message = problem(lambda p: write_run(run, p), path)
-    wording(message, replace={str(tmp_path): "DIR"})
-    gold = Gold(run.select("query", "node", relevance=pl.lit(1)), run.select("query", text=pl.lit(None)))
-    message = problem(lambda p: write_gold(gold, p), tmp_path / "g.qrels")
-    assert [fact for fact in ["g.qrels"] if fact not in message] == []
-    wording(message, replace={str(tmp_path): "DIR"})
-    assert not path.exists()
+ODD_NAMES = ["New York", "q\u00a01", "a\nb", "a\x1fb", "Amélie 100%", "data:,a b", "data:,a", "data:,a%20b", " "]
+
+
+@given(st.lists(st.sampled_from(ODD_NAMES) | st.text(min_size=1), min_size=1, max_size=8, unique=True))
+def test_names_with_white_space_in_trec_files(tmp_path_factory: pytest.TempPathFactory, names: list[str]) -> None:
+    folder = tmp_path_factory.mktemp("trec")
+    rows = [(query, node, float(-at)) for query in names for at, node in enumerate(names)]
+    run = pl.DataFrame(rows, schema=RUN, orient="row")
+    write_run(run, folder / "r.trec")
+    assert {len(line.split()) for line in (folder / "r.trec").read_text(encoding="utf-8").splitlines()} == {6}
+    assert sorted(read_run(folder / "r.trec").rows()) == sorted(run.rows())
+    gold = Gold(run.select("query", "node", relevance=pl.lit(1)), run.select("query", text=pl.lit(None)).unique())
+    write_gold(gold, folder / "g.qrels")
+    assert sorted(read_gold(folder / "g.qrels").judgements.rows()) == sorted(gold.judgements.rows())
+
+
+def test_names_in_trec_files_are_data_urls_only_where_needed(tmp_path: Path) -> None:
+    names = ["New York", "a%20b", "Amélie", "data:,x"]
+    write_run(pl.DataFrame([("q", name, 0.0) for name in names], schema=RUN, orient="row"), tmp_path / "r.trec")
+    written = {line.split()[2] for line in (tmp_path / "r.trec").read_text(encoding="utf-8").splitlines()}
+    assert written == {"data:,New%20York", "a%20b", "Amélie", "data:,data%3A%2Cx"}
+    foreign = ["data:,a%2Db", "data:,abc", "data:,%FF%20", "data:text/plain,a%20b"]  # not as they are written here
+    (tmp_path / "f.trec").write_text("".join(f"q Q0 {name} 1 0 x\n" for name in foreign), encoding="utf-8")
+    assert set(read_run(tmp_path / "f.trec")["node"]) == set(foreign)
+
+
+def test_an_empty_name_in_trec_files(tmp_path: Path, wording: Wording) -> None:
+    run = pl.DataFrame([("", "a", 1.0)], schema=RUN, orient="row")
+    message = problem(lambda p: write_run(run, p), tmp_path / "r.trec")
+    wording(message)
+    assert not (tmp_path / "r.trec").exists()
 
 
 def test_a_tag_is_one_word(tmp_path: Path, wording: Wording) -> None:

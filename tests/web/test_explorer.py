@@ -35,7 +35,8 @@ from kbkit.benchmarks.people.labels import Labels
 from kbkit.display import render
 from kbkit.errors import KbError, QueryTimeoutError
 from kbkit.kb import KnowledgeBase
-from kbkit.web.explore import links, query_results
+from kbkit.measures.files import read_gold
+from kbkit.web.explore import access, links, query_results
 from kbkit.web.explore import query as query_screen
 from kbkit.web.explore.app import application
 from kbkit.web.explore.running import route
@@ -664,6 +665,50 @@ def test_the_token_of_the_started_browser_works_once(world: KnowledgeBase) -> No
     assert second.get(f"/?token={TOKEN}").status_code == 303
 
 
+def test_a_page_without_the_cookie_asks_for_the_token(world: KnowledgeBase) -> None:
+    client = testclient.TestClient(application(world, TOKEN, kept=True), base_url=HOST, follow_redirects=False)
+    html_wanted = {"Accept": "text/html,*/*"}
+    asked = client.get("/search?q=%3Cb%3E%22&type=river&token=old", headers=html_wanted)
+    assert (asked.status_code, asked.headers["cache-control"]) == (403, "no-store")
+    inputs = [attributes for tag, attributes in Page(asked.text).found if tag == "input"]
+    assert [(one["name"], one.get("value")) for one in inputs] == [("q", '<b>"'), ("type", "river"), ("token", None)]
+    for given in (TOKEN, f"http://127.0.0.1:5000/?token={TOKEN} "):
+        answer = client.get("/search", params={"q": "x", "token": given}, headers=html_wanted)
+        assert (answer.status_code, answer.headers["location"]) == (303, "/search?q=x")
+        assert "Max-Age=2592000" in answer.headers["set-cookie"]
+        client.cookies.clear()
+    assert client.get("/search?q=x", headers={**html_wanted, "Host": "evil.example"}).text.startswith("Unknown host")
+    assert "Not allowed." in client.get("/search?q=x", headers=PART).text
+    unkept = testclient.TestClient(application(world, TOKEN), base_url=HOST, follow_redirects=False)
+    assert "Max-Age" not in unkept.get(f"/?token={TOKEN}").headers["set-cookie"]
+
+
+def test_a_token_is_kept_in_a_file_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KBKIT_SETTINGS", str(tmp_path / "settings"))
+    kb = tmp_path / "a.kb"
+    token = access.kept_token(kb)
+    assert access.kept_token(tmp_path / "x" / ".." / "a.kb") == token
+    assert access.kept_token(tmp_path / "b.kb") != token
+    path = next(one for one in (tmp_path / "settings/explore").iterdir() if one.read_text() == token)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+    replaced = access.kept_token(kb, new=True)
+    assert replaced != token
+    assert access.kept_token(kb) == replaced
+    path.chmod(0o644)  # others may have read it
+    fresh = access.kept_token(kb)
+    assert (fresh != replaced, path.stat().st_mode & 0o777) == (True, 0o600)
+    path.write_text("guessable")
+    assert access.kept_token(kb) != "guessable"
+    (tmp_path / "elsewhere").write_text(fresh)
+    (tmp_path / "elsewhere").chmod(0o600)
+    path.unlink()
+    path.symlink_to(tmp_path / "elsewhere")
+    assert access.kept_token(kb) != fresh
+    monkeypatch.setenv("KBKIT_SETTINGS", str(tmp_path / "elsewhere"))  # no folder
+    assert access.kept_token(kb) != access.kept_token(kb)
+
+
 def test_foreign_hosts_and_pages_are_refused(client: Any) -> None:
     assert client.get("/", headers={"Host": "evil.example"}).status_code == 403
     assert client.get("/", headers={"Host": "127.0.0.1.evil.example"}).status_code == 403
@@ -788,6 +833,24 @@ def malformed(rng: random.Random, host: str, cookie: str) -> bytes:
 
 
 @pytest.mark.system
+def test_a_bookmark_works_after_a_restart(world_kb: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KBKIT_SETTINGS", str(tmp_path))
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [str(SCRIPT), "explore", str(world_kb), "--no-browser", "--port", str(port)]
+    browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
+    for opened_address in ("", "/schema"):
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            address = process.stdout.readline().strip().partition(" ")[2]
+            bookmark = f"http://127.0.0.1:{port}{opened_address}" if opened_address else address
+            with browser.open(bookmark) as answer:
+                assert answer.status == 200
+            process.send_signal(signal.SIGINT)
+            assert process.wait(20) == 0
+
+
+@pytest.mark.system
 @pytest.mark.core
 def test_the_command(world_kb: Path) -> None:
     """It prints an address that works in a browser, and ends on Ctrl-C."""
@@ -828,6 +891,16 @@ def test_facets_of_hits_are_filters(world: KnowledgeBase, client: Any) -> None:
     for expression, count in facets.select("expression", "nodes").iter_rows():
         assert len(set(world.answers(expression).ids.tolist()) & set(hits)) == count
     assert world.facets([], "country").height == 0
+    areas = facets.filter(facets["attribute"] == "area_km2")
+    assert (areas["heading"][0], areas.height) == ("area (km²)", 3)
+    assert re.fullmatch(r"under [\d,]+000", areas["value"][0])
+    assert areas["nodes"].sum() == len(hits)
+    assert facets.filter(facets["heading"] == "lies in")["value"][0] == "Africa"
+    mountains = world.search("mountain", 500, type="mountain")["id"].to_list()
+    near = world.facets(mountains, "mountain")
+    assert near.filter(near["attribute"] == "height_m")["value"].str.contains("\N{EN DASH}").any()
+    for expression, count in near.select("expression", "nodes").iter_rows():
+        assert len(set(world.answers(expression).ids.tolist()) & set(mountains)) == count
     page = client.get("/search/types", params={"q": "island", "type": "country"})
     assert "UN status : member 70" in shown(page)
     links = [html.unescape(link) for link in Page(page.text).links() if "within=" in link]
@@ -915,10 +988,12 @@ def test_disagreements_are_decided(world_kb: Path, tmp_path: Path) -> None:
     assert "2 disagreements" in shown(client.get("/label"))
     page = shown(client.get("/label/disagreements", params={"who": "carl"}))
     assert page.count("a note") == 2
-    files = [client.get("/label/file", params={"format": kind}) for kind in ("qrels", "csv", "x")]
-    assert [answer.status_code for answer in files] == [200, 200, 400]
+    files = [client.get("/label/file", params={"format": kind}) for kind in ("qrels", "csv", "jsonl", "x")]
+    assert [answer.status_code for answer in files] == [200, 200, 200, 400]
     assert files[0].text.count("\n") == 3
-    assert files[1].text.startswith("query,")
+    assert files[1].text.startswith("query,text,type,key,name,annotator,grade,note,")
+    assert files[1].text.count("a note") == 3
+    assert json.loads(files[2].text)["text"] == "long rivers"
     form = {"query": "1", "node": second, "who": "carl", "grade": "1"}
     decided = client.post("/label/disagreements", data=form)
     assert page.count("Decided") == shown(decided).count("Decided") - 1
@@ -931,6 +1006,109 @@ def test_disagreements_are_decided(world_kb: Path, tmp_path: Path) -> None:
     assert "bob: 33% of 3 nodes" in shown(client.get("/label/1", params={"annotator": "ann"}))
     hit = client.post("/label/1", data={"node": second, "annotator": "ann", "grade": "0"}, headers=PART)
     assert "bob: 67% of 3 nodes" in shown(hit)  # the agreement is that of the moment
+
+
+def test_pages_are_saved_as_one_file(client: Any, evil: tuple[Any, KnowledgeBase]) -> None:
+    pages = {
+        "/node/country/NPL": [
+            "# Nepal\n",
+            "| area (km²) | 147,181 |",
+            "## has the capital (city, 1)\n\nKathmandu (role capital)\n",
+        ],
+        "/search/reading?q=Which+countries+border+Nepal%3F": [
+            "# Which countries border Nepal?\n",
+            '- Expression: country:"Nepal" -> [borders] -> country\n',
+            "| India | country#IND | Nepal → has a land border with → India |",
+        ],
+    }
+    for page, expected in pages.items():
+        addresses = [link for link in Page(client.get(page).text).links() if "format=" in link]
+        files = {kind: client.get(link) for link in addresses for kind in ("md", "html") if f"format={kind}" in link}
+        assert [text for text in expected if text not in files["md"].text] == [], files["md"].text
+        assert files["html"].text.startswith("<!DOCTYPE html>")
+        assert "<script" not in files["html"].text
+        assert files["md"].headers["content-disposition"].startswith("attachment; filename*=UTF-8''")
+    browser, kb = evil
+    first = kb.stores.nodes.row(0)
+    hostile_page = browser.get("/save/node", params={"ref": f"{first.type}#{first.key}", "format": "html"})
+    assert hostile_page.status_code == 200
+    assert {tag for tag, _ in Page(hostile_page.text).found} <= {
+        *("html", "head", "meta", "title", "body", "h1", "h2", "div", "style", "ul", "li", "p"),
+        *("table", "thead", "tbody", "tr", "th", "td"),
+    }  # fmt: skip
+    assert client.get("/save/node", params={"ref": "country#NPL", "format": "exe"}).status_code == 400
+    assert client.get("/save/node", params={"ref": "country#XXX", "format": "md"}).status_code == 404
+
+
+def test_known_answers_are_judged(world_kb: Path, tmp_path: Path) -> None:
+    kb = kbkit.open(shutil.copytree(world_kb, tmp_path / "w.kb"))
+    client, labels = opened(kb), Labels(kb)
+    asked = client.get("/search/reading", params={"q": "Which countries border Nepal?"})
+    [judge] = [link for link in Page(asked.text).links() if link.startswith("/label?")]
+    given = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(judge).query))
+    assert given["q"] == "Which countries border Nepal?"
+    run = client.get("/query/view", params={"q": 'continent:"Africa" -> country'}, headers=PART)
+    [judge] = [link for link in Page(run.text).links() if link.startswith("/label?")]
+    form = client.get(judge)
+    assert 'The answers of continent:"Africa" -> country (at most 100) join the hits' in shown(form)
+    sent = {"q": "African countries", "answers": 'continent:"Africa" -> country', "annotator": "ann", "type": "country"}
+    page = client.post("/label", data=sent)
+    assert page.url.path == "/label/1"
+    assert len(labels.query("1").pool) >= 54
+    assert "area (km²)" in shown(page)  # facts to judge by
+    again = client.post("/label", data={**sent, "answers": "river{max length_km}"})
+    assert (again.url.path, labels.query("1").pool[-1].partition("#")[0]) == ("/label/1", "river")
+    foreign = {"annotator": "eve"}, {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    assert "Annotator eve" in shown(client.get("/label/1", params=foreign[0], headers=foreign[1]))
+    assert "Annotator ann" in shown(client.get("/label/1"))
+    added = client.post("/label/1/add", data={"node": "Nepal", "annotator": "ann"})
+    assert labels.query("1").pool[-1] == "country#NPL"
+    assert "Nepal" in shown(added)
+    client.post("/label/1/add", data={"answers": "mountain{max height_m}", "annotator": "ann"})
+    assert labels.query("1").pool[-1] == "mountain#mount-everest"
+    many = client.post("/label/1/add", data={"answers": "country", "annotator": "ann"})
+    assert "Of the 197 answers of the expression, the first 100 joined the hits." in shown(many)
+    for wrong, said in (({"node": "Nepall"}, "Nepall"), ({"answers": "countri"}, "countri"), ({}, "Nothing to add")):
+        refused = client.post("/label/1/add", data={**wrong, "annotator": "ann"})
+        assert (refused.status_code >= 400, said in shown(refused)) == (True, True)
+    assert client.post("/label", data={**sent, "answers": "countri"}).status_code == 400
+
+
+def test_queries_are_pasted_edited_and_deleted(world_kb: Path, tmp_path: Path) -> None:
+    kb = kbkit.open(shutil.copytree(world_kb, tmp_path / "w.kb"))
+    client, labels = opened(kb), Labels(kb)
+    sent = {"queries": "long rivers\n\n high  mountains \nlong rivers\n", "annotator": "Zoë", "type": "river"}
+    assert client.post("/label/many", data=sent).status_code == 200
+    assert [(one.text, one.type) for one in labels.queries()] == [("long rivers", "river"), ("high mountains", "river")]
+    assert 'value="Zoë"' in client.get("/label").text  # the annotator is remembered
+    mixed = client.post("/label/many", data={**sent, "queries": "deep lakes\n" + "x" * 2001})
+    assert "too long. Use at most 2,000 characters. The queries below were not saved." in shown(mixed)
+    assert [one.text for one in labels.queries()][2:] == ["deep lakes"]
+    for queries in (" ", "a\n" * 201):
+        assert client.post("/label/many", data={**sent, "queries": queries}).status_code == 400
+    labels.grade("1", labels.query("1").pool[0], 2, "ann")
+    page = client.post("/label/1/edit", data={"q": "the longest rivers", "note": "by length", "annotator": "Zoë"})
+    assert re.search("the longest rivers by length", shown(page))
+    assert "Delete the query and its 1 grade by all annotators?" in shown(page)
+    refused = client.post("/label/1/edit", data={"q": "", "note": "", "annotator": "Zoë"})
+    assert (refused.status_code, "The query is empty" in shown(refused)) == (400, True)
+    assert client.post("/label/1/delete", data={}).url.path == "/label"
+    assert client.get("/label/1").status_code == 404
+    assert labels.judgements().is_empty()
+
+
+def test_labels_of_keys_with_spaces_are_exported(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("id,name\nClint Mansell,Clint Mansell\nNino Rota,Nino Rota\n")
+    stores = ["tables", "adjacency", "text"]
+    with kbkit.ingest(str(tmp_path / "people.csv"), out=tmp_path / "k.kb", stores=stores) as kb:
+        client, labels = opened(kb), Labels(kb)
+        query = labels.write("composer of film scores Mansell", "ann", nodes=["person#Clint Mansell"])
+        [node] = [one for one in query.pool if one.endswith("#Clint Mansell")]
+        labels.grade(query.id, node, 2, "ann")
+        answer = client.get("/label/file", params={"format": "qrels"})
+        assert answer.text == "1 0 data:,Clint%20Mansell 2\n"
+        (tmp_path / "l.qrels").write_bytes(answer.content)
+        assert read_gold(tmp_path / "l.qrels").judgements.rows() == [("1", "Clint Mansell", 2)]
 
 
 def test_rows_without_a_name_are_shown_by_what_they_link_to(tmp_path: Path) -> None:

@@ -4,19 +4,22 @@ As in TREC, the first hits of every retriever are pooled and graded by people wh
 them: 2 for an answer, 1 for an answer in part, 0 for none. STaRK's authors completed the answers of human-generated
 queries by hand (section 2.6 and appendix C); :mod:`kbkit.benchmarks.stark.human` writes labelled queries in its format.
 
+Answers that are known beforehand join the pool: those of a question that is read with certainty, and those that a
+person adds, such as the answers of an expression.
+
 Where annotators disagree, a person can decide: see :meth:`Labels.decide`.
 
-``workspace/labels`` has ``queries.jsonl`` and the judgements ``grades/ANNOTATOR.jsonl``, whose items are a query and a
-node (``type#key``) and whose question is the grade; decisions are in ``decisions/NAME.jsonl``. Each query and each
-grade is saved at once.
+``workspace/labels`` has ``queries.jsonl``, of whose lines with the same id the last one counts, and the judgements
+``grades/ANNOTATOR.jsonl``, whose items are a query and a node (``type#key``) and whose question is the grade; decisions
+are in ``decisions/NAME.jsonl``. Each query and each grade is saved at once.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -35,12 +38,16 @@ from kbkit.search.settings import RETRIEVERS, missing_stores
 if TYPE_CHECKING:
     import polars as pl
 
+    from kbkit.answers.answer_set import AnswerSet
     from kbkit.kb import KnowledgeBase
+    from kbkit.stores.node_directory import NodeRow
 
 ANSWER = 2
 GRADES = {ANSWER: "answer", 1: "in part", 0: "no answer"}
 POOLED = (*RETRIEVERS, "relational")
 """The modes whose hits are pooled."""
+MOST_ANSWERS = 100
+"""Maximum number of answers of a question or an expression that join a pool at once."""
 LONGEST = 2_000
 """Maximum number of characters of a query or a note."""
 _GRADE = "grade"
@@ -55,6 +62,7 @@ class LabelledQuery:
     """A query: the ``annotator`` who wrote it, when, for which node (``type#key``; "" for none), and its ``pool``.
 
     The pool is a list of ``type#key`` in the order in which they are shown, which tells nothing about the retrievers.
+    ``type`` is the type of the answers ("": any).
     """
 
     id: str
@@ -64,6 +72,8 @@ class LabelledQuery:
     node: str = ""
     note: str = ""
     written: str = ""
+    type: str = ""
+    deleted: bool = False
 
 
 class PoolNode(NamedTuple):
@@ -99,11 +109,18 @@ class Labels:
     # -- queries ------------------------------------------------------------------------------------------------------
 
     def queries(self) -> list[LabelledQuery]:
-        """Return all queries in the order in which they were written."""
+        """Return all queries in the order in which they were written, without deleted ones."""
+        return [query for query in self._every().values() if not query.deleted]
+
+    def _every(self) -> dict[str, LabelledQuery]:
+        """Return all queries by id, also deleted ones, whose ids are not used again."""
         if not self._queries.is_file():
-            return []
-        lines = records(self._queries, content(self._queries, whole=True))
-        return [from_json(LabelledQuery, line.fields, f"{self._queries}, line {line.position}") for line in lines]
+            return {}
+        every: dict[str, LabelledQuery] = {}
+        for line in records(self._queries, content(self._queries, whole=True)):
+            one: LabelledQuery = from_json(LabelledQuery, line.fields, f"{self._queries}, line {line.position}")
+            every[one.id] = one
+        return every
 
     def query(self, number: str) -> LabelledQuery:
         """Return a query, or raise :class:`UnknownNameError`."""
@@ -123,15 +140,75 @@ class Labels:
             raise KbError("No node of the KB has a text")
         return "{}#{}".format(*drawn.row(0))
 
-    def write(self, text: str, annotator: str, node: str = "", note: str = "", k: int = 10) -> LabelledQuery:
+    def write(
+        self,
+        text: str,
+        annotator: str,
+        node: str = "",
+        note: str = "",
+        k: int = 10,
+        type: str = "",  # noqa: A002 - as in search
+        nodes: Sequence[str] = (),
+    ) -> LabelledQuery:
         """Save a query with the pool of the ``k`` first hits of each retriever that the KB has stores for.
 
         ``node`` (``type#key``) is the entity that the query was written for, if any: it joins the pool with the grade
-        2. Raises :class:`KbError` for an empty query and for one that contains the name of this node.
+        2. ``type`` restricts the hits, and ``nodes`` (``type#key``) join the pool. Raises :class:`KbError` for an empty
+        query and for one that contains the name of this node.
         """
         self._grades.path(annotator)  # raises for an invalid name
         check_range("number of hits", k)
-        text = " ".join(text.split())
+        if type:
+            self._kb.schema.type(type)
+        if node:
+            described = self._kb.node(node)
+            node = f"{described.type}#{described.key}"
+        text, note = self._checked(text, note, node)
+        pool = self._pool(text, k, type, [*self._known(nodes), *([node] if node else [])])
+        with one_writer(self._queries):
+            number = str(1 + max(map(int, self._every()), default=0))
+            query = LabelledQuery(number, text, annotator, pool, node, note, now(), type)
+            append_json(self._queries, to_json(query))
+        if node:
+            self.grade(number, node, ANSWER, annotator)
+        return query
+
+    def edit(self, number: str, text: str, note: str, k: int = 10) -> LabelledQuery:
+        """Change the text and the note of a query. The hits of another text join the pool; grades are kept."""
+        check_range("number of hits", k)
+        query = self.query(number)
+        text, note = self._checked(text, note, query.node)
+        found = self._pool(text, k, query.type) if text != query.text else []
+        return self._changed(number, found, text=text, note=note)
+
+    def add(self, number: str, nodes: Sequence[str]) -> LabelledQuery:
+        """Add nodes (``type#key``) to the pool of a query, after the others; those that it has stay."""
+        return self._changed(number, self._known(nodes))
+
+    def delete(self, number: str) -> None:
+        """Delete a query. Its grades and decisions do not count any more."""
+        self._changed(number, deleted=True)
+
+    def _changed(self, number: str, nodes: Sequence[str] = (), **fields: Any) -> LabelledQuery:
+        with one_writer(self._queries):
+            query = self.query(number)
+            changed = replace(query, pool=list(dict.fromkeys([*query.pool, *nodes])), **fields)
+            if changed != query:
+                append_json(self._queries, to_json(changed))
+        return changed
+
+    def _known(self, nodes: Sequence[str]) -> Sequence[str]:
+        """Return nodes (``type#key``) that the KB has. Raises :class:`KbError` for another one."""
+        known = self._nodes(nodes)
+        for node in nodes:
+            if node not in known:
+                self._kb.find(node)  # raises with similar names
+                raise KbError(f"{node} is not written as type#key")
+        return nodes
+
+    def _checked(self, text: str, note: str, node: str) -> tuple[str, str]:
+        """Return a query and a note without needless spaces. Raises :class:`KbError` for an invalid one."""
+        text, note = " ".join(text.split()), note.strip()
         for noun, value in (("query", text), ("note", note)):
             check_unicode(value, f"the {noun}")
             if len(value) > LONGEST:
@@ -140,50 +217,68 @@ class Labels:
             raise KbError("The query is empty", "Write a question or some words")
         if node:
             described = self._kb.node(node)
-            node = f"{described.type}#{described.key}"
             if name := leaks(text, (described.name, *described.aliases)):
                 raise KbError(f"The query contains the name {name}", "Rewrite it without the name")
-        pool = self._pool(text, k, node)
-        with one_writer(self._queries):
-            number = str(1 + max((int(query.id) for query in self.queries()), default=0))
-            query = LabelledQuery(number, text, annotator, pool, node, note.strip(), now())
-            append_json(self._queries, to_json(query))
-        if node:
-            self.grade(number, node, ANSWER, annotator)
-        return query
+        return text, note
 
-    def _pool(self, text: str, k: int, node: str) -> list[str]:
-        import polars as pl
+    def answers(self, expression: str) -> tuple[list[str], int]:
+        """Return the first answers of an expression (``type#key``), and how many there are. Raises :class:`KbError`."""
+        return self._first(self._kb.answers(expression), "")
 
+    def _first(self, answers: AnswerSet, type: str) -> tuple[list[str], int]:  # noqa: A002
+        """Return the first answers (of a type; "": of any) as ``type#key``, and how many there are."""
+        nodes, ids = self._kb.stores.nodes, answers.ids
+        if type:
+            ids = ids[(nodes.frame(ids, ("type",))["type"] == type).to_numpy()]
+        first = nodes.frame(ids[:MOST_ANSWERS], ("type", "key"))
+        return [f"{kind}#{key}" for kind, key in first.iter_rows()], len(ids)
+
+    def _pool(self, text: str, k: int, type: str, nodes: Sequence[str] = ()) -> list[str]:  # noqa: A002
+        """Return given nodes, the answers to a question and the hits, in an order that does not tell which is which."""
         modes = [mode for mode in POOLED if not missing_stores(self._kb.stores, mode)]
         if not modes:
             raise KbError("The KB has neither full text nor vectors", "Run kbkit build KB text")
-        hits = [self._kb.search(text, k, mode, include_weak=True).select("type", "key") for mode in modes]
-        names = pl.concat(hits).select(pl.format("{}#{}", "type", "key"))
-        pool = sorted({node, *names.to_series().to_list()} - {""})
+        names = {*nodes, *self._sure_answers(text, type)}
+        for mode in modes:
+            hits = self._kb.search(text, k, mode, type=type or None, include_weak=True)
+            names |= {f"{kind}#{key}" for kind, key in hits.select("type", "key").iter_rows()}
+        pool = sorted(names)
         order = np.random.default_rng(zlib.crc32(text.encode())).permutation(len(pool))
         return [pool[at] for at in order.tolist()]
 
+    def _sure_answers(self, text: str, type: str) -> list[str]:  # noqa: A002
+        """Return the first answers to a question for nodes that is read with certainty."""
+        if not self._kb.has("adjacency"):
+            return []
+        read = self._kb.ask(text)
+        if read.answers is None or not read.is_sure or read.value is not None:
+            return []
+        return self._first(read.answers, type)[0]
+
     def candidates(self, query: LabelledQuery) -> list[PoolNode]:
         """Return the nodes of a query's pool that the KB still has."""
-        keys: dict[str, list[str]] = {}
-        for reference in query.pool:
-            kind, _, key = reference.partition("#")
-            keys.setdefault(kind, []).append(key)
-        names = {node_type.name for node_type in self._kb.schema.node_types}
-        nodes = {
-            f"{node.type}#{node.key}": node
-            for kind, own_keys in keys.items()
-            if kind in names
-            for same_key in self._kb.stores.nodes.by_key(kind, own_keys)
-            for node in same_key
-        }
+        nodes = self._nodes(query.pool)
         known = [(reference, nodes[reference]) for reference in query.pool if reference in nodes]
         ids = [node.id for _, node in known]
         texts = dict(self._kb.tables.lookup(_TEXTS, {"ids": ids}).iter_rows())
         return [
             PoolNode(name, node.id, node.type, node.key, node.name, texts.get(node.id) or "") for name, node in known
         ]
+
+    def _nodes(self, references: Iterable[str]) -> dict[str, NodeRow]:
+        """Return the nodes that the KB has, by reference."""
+        keys: dict[str, list[str]] = {}
+        for reference in references:
+            kind, _, key = reference.partition("#")
+            keys.setdefault(kind, []).append(key)
+        names = {node_type.name for node_type in self._kb.schema.node_types}
+        return {
+            f"{node.type}#{node.key}": node
+            for kind, own_keys in keys.items()
+            if kind in names
+            for same_key in self._kb.stores.nodes.by_key(kind, own_keys)
+            for node in same_key
+        }
 
     # -- grades -------------------------------------------------------------------------------------------------------
 
@@ -235,7 +330,38 @@ class Labels:
         return {(judgement.item[0], judgement.item[1]): judgement for judgement in self._grades.of(annotator)}
 
     def _all(self) -> dict[str, dict[tuple[str, ...], int]]:
-        return {name: ratings(own, _GRADE) for name, own in self._grades.all().items()}  # type: ignore[misc]
+        """Return the grades of all annotators for queries that are not deleted."""
+        queries = {query.id for query in self.queries()}
+        return {
+            name: {item: mark for item, mark in ratings(own, _GRADE).items() if item[0] in queries}  # type: ignore[misc]
+            for name, own in self._grades.all().items()
+        }
+
+    def table(self) -> pl.DataFrame:
+        """Return every annotator's grades: query, text, type, key, name, annotator, grade, note, when, counts.
+
+        ``counts`` is the grade of the node for the query: see :meth:`judgements`.
+        """
+        import polars as pl
+
+        queries = {query.id for query in self.queries()}
+        given = [
+            (*one.item, name, one.note, one.when, one.mark)
+            for name, own in self._grades.all().items()
+            for one in own
+            if one.mark is not None and one.item[0] in queries
+        ]
+        names = ("query", "reference", "annotator", "note", "when")
+        frame = pl.DataFrame(given, {**dict.fromkeys(names, pl.String), "grade": pl.Int64}, orient="row")
+        named = {name: node.name for name, node in self._nodes(frame["reference"].unique()).items()}
+        called = pl.DataFrame(list(named.items()), dict.fromkeys(("reference", "name"), pl.String), orient="row")
+        return (
+            self.judgements()
+            .select("query", "text", "type", "key", reference=pl.format("{}#{}", "type", "key"), counts=pl.col("grade"))
+            .join(frame, on=["query", "reference"], maintain_order="left_right")
+            .join(called, on="reference", how="left", maintain_order="left")
+            .select("query", "text", "type", "key", "name", "annotator", "grade", "note", "when", "counts")
+        )
 
     def judgements(self) -> pl.DataFrame:
         """Return the graded nodes of all queries: see :func:`judged`."""

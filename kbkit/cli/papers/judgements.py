@@ -24,6 +24,7 @@ Agreement = Annotated[bool, typer.Option("--agreement", help="Show only how anno
 def stark_labels(
     kb: Kb,
     agreement: Agreement = False,
+    each: Annotated[bool, typer.Option("--each", help="List the grades and notes of each annotator.")] = False,
     *,
     rendering: Rendering,
 ) -> None:
@@ -41,6 +42,8 @@ def stark_labels(
         known = Labels(base)
         if agreement:
             rendering.write(known.agreement())
+        elif each:
+            rendering.write(known.table())
         elif rendering.output is not None and rendering.output.suffix == ".qrels" and rendering.format is None:
             write_gold(known.gold(), rendering.output)
         else:

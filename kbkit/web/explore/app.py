@@ -33,10 +33,12 @@ _PATIENCE = 1.0
 """Seconds that preparations wait for the first page, which they would slow down."""
 
 
-def application(kb: KnowledgeBase, token: str, limits: PageLimits | None = None, once: str = "") -> Starlette:
-    """Return the application. It writes nothing but the labels in the KB's workspace.
+def application(
+    kb: KnowledgeBase, token: str, limits: PageLimits | None = None, once: str = "", *, kept: bool = False
+) -> Starlette:
+    """Return the application. It writes nothing but the KB's workspace.
 
-    ``token`` and ``once`` are those of :class:`kbkit.web.explore.access.Access`.
+    ``token``, ``once`` and ``kept`` are those of :class:`kbkit.web.explore.access.Access`.
     """
     kb.stores.spare_memory()
     site = Site(kb, limits or PageLimits())
@@ -54,7 +56,7 @@ def application(kb: KnowledgeBase, token: str, limits: PageLimits | None = None,
         yield
 
     routes = [*home.routes(site), Route("/types.css", site.types_file), Mount("", others)]
-    return _guarded(site, (token, once), routes, lifespan)
+    return _guarded(site, (token, once), routes, lifespan, kept=kept)
 
 
 def judging(task: Task, token: str, once: str = "") -> Starlette:
@@ -82,11 +84,16 @@ def reviewing(review: IngestReview, token: str, opened: Callable[[Path], Knowled
 
 
 def _guarded(
-    pages: Pages, tokens: tuple[str, str], routes: Sequence[BaseRoute], lifespan: Lifespan[Starlette] | None = None
+    pages: Pages,
+    tokens: tuple[str, str],
+    routes: Sequence[BaseRoute],
+    lifespan: Lifespan[Starlette] | None = None,
+    *,
+    kept: bool = False,
 ) -> Starlette:
     return Starlette(
         routes=[Route("/static/{name}", pages.file), *routes],
-        middleware=[Middleware(Guard, rules=Rules()), Middleware(Access, token=tokens[0], once=tokens[1])],
+        middleware=[Middleware(Guard, rules=Rules()), Middleware(Access, token=tokens[0], once=tokens[1], kept=kept)],
         lifespan=lifespan,
         exception_handlers={HTTPException: pages.failed, KbError: pages.failed},
     )
@@ -102,11 +109,11 @@ class _Others:
 
     def load(self) -> Router:
         """Import the screens; return their routes."""
-        from kbkit.web.explore import complete, graph, label, node, paths, query, schema, search
+        from kbkit.web.explore import complete, graph, label, node, paths, query, saved, schema, search
 
         with self._lock:  # a screen has state: it is made once
             if self._routes is None:
-                screens = [search, node, graph, paths, query, schema, label, complete]
+                screens = [search, node, graph, paths, query, schema, label, complete, saved]
                 self._routes = Router([route for screen in screens for route in screen.routes(self._site)])
             return self._routes
 

@@ -6,11 +6,12 @@ import secrets
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote
 
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 
-from kbkit.benchmarks.people.labels import GRADES, LONGEST, Labels, PoolNode
+from kbkit.benchmarks.people.labels import GRADES, LONGEST, MOST_ANSWERS, LabelledQuery, Labels, PoolNode
 from kbkit.errors import KbError
 from kbkit.measures.files import write_gold
 from kbkit.web.explore import links
@@ -24,9 +25,14 @@ if TYPE_CHECKING:
     from kbkit.web.explore.site import Site
 
 _PATH = "/label"
-_FILES = {"qrels": "text/plain", "csv": "text/csv"}
+_FILES = {"qrels": "text/plain", "jsonl": "application/x-ndjson", "csv": "text/csv"}
 _DEPTHS = (10, 20, 50)
 """Hits of each retriever that are pooled."""
+_MOST_QUERIES = 200
+"""Queries that are saved at once."""
+_WHO = "kbkit_annotator"
+"""The cookie with the name of the last annotator."""
+_YEAR = 365 * 24 * 3600
 
 
 def routes(site: Site) -> list[Route]:
@@ -35,12 +41,16 @@ def routes(site: Site) -> list[Route]:
     return [
         site.route(_PATH, screen.queries),
         site.route(_PATH, screen.write, method="POST"),
+        site.route("/label/many", screen.write_many, method="POST"),
         site.route("/label/draw", screen.draw),
         site.route("/label/file", screen.file),
         site.route("/label/disagreements", screen.disagreements),
         site.route("/label/disagreements", screen.decide, method="POST"),
         site.route("/label/{number}", screen.query),
         site.route("/label/{number}", screen.grade, method="POST"),
+        site.route("/label/{number}/add", screen.add, method="POST"),
+        site.route("/label/{number}/edit", screen.edit, method="POST"),
+        site.route("/label/{number}/delete", screen.delete, method="POST"),
     ]
 
 
@@ -51,10 +61,10 @@ class _Label:
 
     def queries(self, request: Request) -> Response:
         """Show all queries with their progress, and the form for a new one."""
-        given = {name: links.text(request, name) for name in ("annotator", "node", "q", "note")}
-        return self._form(request, {**given, "k": _DEPTHS[0]}, None)
+        given = {name: links.text(request, name) for name in ("node", "q", "note", "type", "answers")}
+        return self._form(request, {**given, "annotator": _annotator(request), "k": _DEPTHS[0]}, None)
 
-    def _form(self, request: Request, given: dict[str, Any], problem: KbError | None) -> Response:
+    def _form(self, request: Request, given: dict[str, Any], problem: KbError | None, many: str = "") -> Response:
         kb = self._site.kb
         row = None
         if given["node"]:
@@ -65,12 +75,15 @@ class _Label:
             status_of(problem) if problem else 200,
             **given,
             row=row,
+            many=many,
             problem=said(problem),
             progress=self._progress(),
             agreement=self._labels.agreement().rows(named=True),
             apart=[one.decision is not None for one in self._labels.disagreements()],
             depths=_DEPTHS,
+            types=[kind.name for kind in kb.schema.node_types if kind.members],
             longest=LONGEST,
+            most=(_MOST_QUERIES, MOST_ANSWERS),
         )
 
     def _progress(self) -> dict[str, list[dict[str, Any]]]:
@@ -83,43 +96,112 @@ class _Label:
     def draw(self, request: Request) -> Response:
         """Draw a node to write a query for."""
         node = self._labels.draw(secrets.randbelow(2**31))
-        typed = {name: links.text(request, name) for name in ("annotator", "q", "note")}
+        typed = {name: links.text(request, name) for name in ("annotator", "q", "note", "type", "answers")}
         address = links.page(_PATH, node=node, **typed)
         return RedirectResponse(address, 303, {"Cache-Control": "no-store"})
 
     def write(self, request: Request) -> Response:
         """Save a new query, and lead to its hits."""
-        form = request.state.form
-        given = {name: form.get(name, "").strip() for name in ("q", "annotator", "node", "note")}
-        depth = form.get("k", "")
-        k = int(depth) if depth in map(str, _DEPTHS) else _DEPTHS[0]
-        asked = (" ".join(given["q"].split()), given["annotator"], given["node"])
-        known = (one for one in self._labels.queries() if (one.text, one.annotator, one.node) == asked)
-        if (same := next(known, None)) is not None:  # sent twice, or forgotten
-            return RedirectResponse(links.page(f"{_PATH}/{same.id}", annotator=given["annotator"]), 303)
+        given = _given(request.state.form)
         try:
-            query = self._labels.write(given["q"], given["annotator"], given["node"], given["note"], k)
+            nodes, count = self._labels.answers(given["answers"]) if given["answers"] else ([], 0)
+            known = self._known(given["q"], given)
+            query = self._labels.add(known.id, nodes) if known else self._labels.write(
+                given["q"], given["annotator"], given["node"], given["note"], given["k"], given["type"], nodes
+            )  # fmt: skip
         except KbError as error:  # with the form, where it can be mended
-            return self._form(request, {**given, "k": k}, error)
-        return RedirectResponse(links.page(f"{_PATH}/{query.id}", annotator=given["annotator"]), 303)
+            return self._form(request, given, error)
+        return _remembered(_to_query(query.id, count), given["annotator"])
+
+    def _known(self, text: str, given: dict[str, Any]) -> LabelledQuery | None:
+        """Return the same query, if the annotator wrote it before: it was sent twice, or forgotten."""
+        asked = (" ".join(text.split()), given["annotator"], given["node"], given["type"])
+        same = (one for one in self._labels.queries() if (one.text, one.annotator, one.node, one.type) == asked)
+        return next(same, None)
+
+    def write_many(self, request: Request) -> Response:
+        """Save a query for each line, without those that the annotator wrote before."""
+        form = request.state.form
+        given = {**_given(form), "node": "", "answers": ""}
+        lines = [line.strip() for line in form.get("queries", "").splitlines() if line.strip()]
+        problems: dict[str, KbError] = {}
+        if not lines:
+            problems[""] = KbError("There are no queries", "Write one per line")
+        elif len(lines) > _MOST_QUERIES:
+            hint = f"Send at most {_MOST_QUERIES} at once"
+            return self._form(request, given, KbError(f"{len(lines)} queries are too many", hint), "\n".join(lines))
+        for line in lines:
+            try:
+                if self._known(line, given) is None:
+                    self._labels.write(line, given["annotator"], "", given["note"], given["k"], given["type"])
+            except KbError as error:
+                problems[line] = error
+        if problems:  # with the lines that were not saved, where they can be mended
+            first = next(iter(problems.values()))
+            return self._form(request, given, first, "\n".join(problems))
+        return _remembered(RedirectResponse(_PATH, 303), given["annotator"])
 
     def query(self, request: Request) -> Response:
         """Show the hits of a query with an annotator's grades."""
+        return self._query(request, _annotator(request), {}, None)
+
+    def _query(self, request: Request, annotator: str, given: dict[str, str], problem: KbError | None) -> Response:
+        """Show a query. What was ``given`` in one of the forms, whose problem is shown, can be mended there."""
         query = self._labels.query(request.path_params["number"])
-        annotator = links.text(request, "annotator")
         grades = self._labels.grades(annotator) if annotator else {}
         found = [self._shown(one, grades.get((query.id, one.reference))) for one in self._labels.candidates(query)]
-        self._site.describe(found, "text")
-        return self._site.page(
+        self._site.describe(found, "text", in_full=True)
+        own = [one for one in self._labels.progress().iter_rows(named=True) if one["query"] == query.id]
+        page = self._site.page(
             "label_query.html",
             request,
+            status_of(problem) if problem else 200,
             query=query,
             annotator=annotator,
+            given=given,
+            problem=said(problem),
             found=found,
             graded=sum(one["grade"] is not None for one in found),
+            lost=sum(one["graded"] for one in own),
             agreement=self._labels.agreement(query.id).rows(named=True),
             grades=GRADES,
+            longest=LONGEST,
+            most=MOST_ANSWERS,
+            answers=links.number(request, "answers", 0, 0, 2**31),
         )
+        foreign = request.headers.get("sec-fetch-site") in ("cross-site", "same-site")
+        return page if foreign else _remembered(page, annotator)
+
+    def add(self, request: Request) -> Response:
+        """Add a node or the answers of an expression to the pool."""
+        form, number = request.state.form, request.path_params["number"]
+        given = {name: form.get(name, "").strip() for name in ("node", "answers")}
+        try:
+            if not any(given.values()):
+                raise KbError("Nothing to add", "Name a node, or write an expression")
+            nodes, count = self._labels.answers(given["answers"]) if given["answers"] else ([], 0)
+            if given["node"]:
+                row = self._site.kb.stores.nodes.row(self._site.kb.find(given["node"]))
+                nodes.append(f"{row.type}#{row.key}")
+            self._labels.add(number, nodes)
+        except KbError as error:
+            return self._query(request, form.get("annotator", ""), given, error)
+        return _to_query(number, count)
+
+    def edit(self, request: Request) -> Response:
+        """Change the text and the note of a query."""
+        form, number = request.state.form, request.path_params["number"]
+        given = {name: form.get(name, "") for name in ("q", "note")}
+        try:
+            self._labels.edit(number, given["q"], given["note"], _depth(form))
+        except KbError as error:
+            return self._query(request, form.get("annotator", ""), given, error)
+        return _to_query(number)
+
+    def delete(self, request: Request) -> Response:
+        """Delete a query, whose page asked whether to."""
+        self._labels.delete(request.path_params["number"])
+        return RedirectResponse(_PATH, 303)
 
     def grade(self, request: Request) -> Response:
         """Save a grade; return the hit as a part of the page."""
@@ -136,12 +218,12 @@ class _Label:
                 raise
             problem = error
         if not is_part(request):
-            return RedirectResponse(links.page(f"{_PATH}/{number}", annotator=annotator), 303)
+            return _remembered(_to_query(number), annotator)
         query = self._labels.query(number)
         [one] = [one for one in self._labels.candidates(query) if one.reference == node]
         known = None if problem else self._labels.grades(annotator).get((number, node))
         shown = self._shown(one, known)
-        self._site.describe([shown], "text")
+        self._site.describe([shown], "text", in_full=True)
         return self._site.page(
             "label_hit.html",
             request,
@@ -155,7 +237,7 @@ class _Label:
 
     def disagreements(self, request: Request) -> Response:
         """Show the nodes that annotators graded differently, to decide."""
-        who = links.text(request, "who")
+        who = links.text(request, "who") or _annotator(request)
         found = self._labels.disagreements()
         return self._site.page("label_apart.html", request, who=who, found=found, grades=GRADES)
 
@@ -171,16 +253,16 @@ class _Label:
         return RedirectResponse(links.page("/label/disagreements", who=who), 303)
 
     def file(self, request: Request) -> Response:
-        """Return all grades as a file: TREC judgements, or a table."""
+        """Return all grades as a file: judgements for TREC's programs or with the texts, or a table with the notes."""
         kind = links.text(request, "format")
         if kind not in _FILES:
             raise HTTPException(400, f"Unknown format. Use {', '.join(_FILES)}.")
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"labels.{kind}"
-            if kind == "qrels":
-                write_gold(self._labels.gold(), path)
+            if kind == "csv":
+                self._labels.table().write_csv(path)
             else:
-                self._labels.judgements().write_csv(path)
+                write_gold(self._labels.gold(), path)
             content = path.read_bytes()
         headers = {"Content-Disposition": f'attachment; filename="labels.{kind}"', "Cache-Control": "no-store"}
         return Response(content, media_type=_FILES[kind], headers=headers)
@@ -189,3 +271,32 @@ class _Label:
         """Return a hit as the template shows it."""
         known = {"grade": given.mark, "note": given.note} if given else {"grade": None, "note": ""}
         return {**one._asdict(), **known, "problem": ""}
+
+
+def _given(form: dict[str, str]) -> dict[str, Any]:
+    """Return the fields of the form for a new query."""
+    names = ("q", "annotator", "node", "note", "type", "answers")
+    return {**{name: form.get(name, "").strip() for name in names}, "k": _depth(form)}
+
+
+def _depth(form: dict[str, str]) -> int:
+    depth = form.get("k", "")
+    return int(depth) if depth in map(str, _DEPTHS) else _DEPTHS[0]
+
+
+def _to_query(number: str, answers: int = 0) -> Response:
+    """Lead to a query; if not all ``answers`` of an expression joined its pool, the page says so."""
+    address = links.page(f"{_PATH}/{number}", answers=answers if answers > MOST_ANSWERS else None)
+    return RedirectResponse(address, 303)
+
+
+def _annotator(request: Request) -> str:
+    """Return the annotator of the address, or the last one in this browser."""
+    return links.text(request, "annotator") or unquote(request.cookies.get(_WHO, ""))
+
+
+def _remembered(answer: Response, annotator: str) -> Response:
+    """Let the browser remember the annotator."""
+    if annotator:
+        answer.set_cookie(_WHO, quote(annotator), _YEAR, httponly=True, samesite="lax")
+    return answer

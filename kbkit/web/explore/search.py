@@ -111,7 +111,10 @@ class _Search:
         return self._site.page("types.html", request, **asked, counts=counts, total=found.height, facets=facets)
 
     def _facets(self, ids: list[int], asked: dict[str, Any]) -> dict[str, list[tuple[str, int, str]]]:
-        """Return (value, number of hits, filter) by attribute of the chosen type; nothing if counting takes long."""
+        """Return (value, number of hits, filter) by heading of an attribute or a relation of the chosen type.
+
+        Nothing if counting takes long, and no values that all hits have.
+        """
         if not ids:
             return {}
         try:
@@ -119,9 +122,11 @@ class _Search:
         except QueryTimeoutError:
             return {}
         result: dict[str, list[tuple[str, int, str]]] = {}
-        for attribute, value, count, expression in frame.iter_rows():
-            within = f"({asked['within']}) & {expression}" if asked["within"] else expression
-            result.setdefault(attribute, []).append((value, count, within))
+        for _, heading, value, count, expression in frame.iter_rows():
+            if count == len(ids) and asked["within"]:  # the filter itself, or one that changes nothing
+                continue
+            within = f"({asked['within']}) & ({expression})" if asked["within"] else expression
+            result.setdefault(heading, []).append((value, count, within))
         return result
 
     def reading(self, request: Request) -> Response:

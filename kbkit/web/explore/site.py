@@ -31,7 +31,7 @@ from kbkit.errors import (
     UnknownNameError,
     plural,
 )
-from kbkit.graph.glimpses import glimpses
+from kbkit.graph.glimpses import facts, glimpses
 from kbkit.graph.titles import titles
 from kbkit.web.explore import links, running
 
@@ -222,12 +222,18 @@ class Site(Pages):
                 return name
         return given
 
-    def describe(self, rows: Iterable[dict[str, Any]], text: str) -> None:
-        """Give rows of nodes without a name a title as their name, and those without a ``text`` some neighbours."""
+    def describe(self, rows: Iterable[dict[str, Any]], text: str, *, in_full: bool = False) -> None:
+        """Give rows of nodes without a name a title as their name, and those without a ``text`` some neighbours.
+
+        ``in_full`` gives all rows attributes and neighbours.
+        """
         listed = list(rows)
         found = titles(self.kb.stores, [row["id"] for row in listed])
-        bare = [row["id"] for row in listed if not row.get(text)] if self.kb.has("adjacency") else []
-        seen = glimpses(self.kb.stores, bare)
+        if in_full:
+            seen = facts(self.kb.stores, [row["id"] for row in listed])
+        else:
+            bare = [row["id"] for row in listed if not row.get(text)] if self.kb.has("adjacency") else []
+            seen = glimpses(self.kb.stores, bare)
         for row in listed:
             row["name"] = found.get(row["id"], row["name"])
             row["glimpse"] = seen.get(row["id"], "")

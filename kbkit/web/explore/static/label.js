@@ -1,6 +1,15 @@
 // Grades by keys. The server saves each grade and returns the hit anew; this moves between the hits.
 "use strict";
 (() => {
+  // A file of queries is read into the box, where it can be seen before it is sent.
+  document.getElementById("label-lines")?.addEventListener("change", async ({ target }) => {
+    const box = document.getElementById("label-many");
+    const text = await target.files[0].text();
+    box.value = [box.value.trim(), text.trim()].filter(Boolean).join("\n");
+    target.value = "";
+    box.focus();
+  });
+
   const list = document.querySelector(".grading");
   if (!list) return;
   const hits = () => [...list.children];
