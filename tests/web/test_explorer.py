@@ -407,9 +407,9 @@ def test_views_of_a_result(client: Any, monkeypatch: pytest.MonkeyPatch) -> None
     assert "Rows 191–197 of 197 First Previous" in shown(view(page="99"))
     largest = view(order="2", desc="1")
     assert re.search(r'aria-sort="descending".*?Russia.*?Canada', largest.text, re.S)
-    assert largest.headers["hx-replace-url"].endswith("order=2&desc=1")
+    assert largest.headers["hx-push-url"].endswith("order=2&desc=1")
     kept = view(f1="land", f2=">400000", order="2")
-    assert re.search(r"197 rows in [\d.]+ s; 1 match the filters", shown(kept))
+    assert re.search(r"1 of 197 rows match the filters; ran in [\d.]+ s", shown(kept))
     assert "Thailand" in shown(kept)
     wrong = view(f2="> many")
     assert "Invalid filter for the numbers of area_km2: 'many'" in shown(wrong)
@@ -420,12 +420,71 @@ def test_views_of_a_result(client: Any, monkeypatch: pytest.MonkeyPatch) -> None
     assert re.search(r">17,098,246</a>", columns.text)
     assert "Russia" in shown(client.get(most.replace("/query?", "/query/view?"), headers=PART))
     chosen = next(html.unescape(link) for link in Page(columns.text).links() if "f3=" in link)
-    assert "193 match the filters" in shown(client.get(chosen.replace("/query?", "/query/view?"), headers=PART))
+    members = client.get(chosen.replace("/query?", "/query/view?"), headers=PART)
+    assert "193 of 197 rows match the filters" in shown(members)
     chart = client.get("/query/chart", params={**query, "column": ["1", "2"], "order": "2", "desc": "1"}).json()
     assert (chart["total"], chart["columns"][0][0], chart["columns"][1][0]) == (197, "Russia", 17098246)
     assert client.get("/query/run", params=query).history[0].headers["location"] == "/query?" + urllib.parse.urlencode(
         query
     )
+
+
+def test_each_view_of_a_result_is_an_address_that_back_leaves(client: Any) -> None:
+    query = {"q": "SELECT id, name, area_km2 FROM country"}
+
+    def header(before: dict[str, str], **after: str) -> str:
+        shown_before = f"{HOST}{links.page('/query', **query, **before)}"
+        headers = {**PART, "HX-Current-URL": shown_before}
+        answer = client.get("/query/view", params={**query, **after}, headers=headers)
+        [name] = {"hx-push-url", "hx-replace-url"} & set(answer.headers)
+        assert answer.headers[name] == links.page("/query", **query, **after)
+        return name
+
+    assert header({}) == "hx-replace-url"  # a page that is loaded
+    assert header({}, view="columns") == "hx-push-url"
+    assert header({"view": "columns"}, order="2", desc="1") == "hx-push-url"
+    assert header({}, f1="p") == "hx-push-url"
+    assert header({"f1": "p"}, f1="pa") == "hx-replace-url"  # a filter that is typed is one step
+    assert header({"f1": "pa"}) == "hx-push-url"
+
+
+def test_filters_are_shown_in_all_views_and_restrict_the_files(client: Any) -> None:
+    query = {"q": "SELECT id, name, area_km2, un_status FROM country", "f1": "land", "f2": ">400000"}
+    views = {
+        view: client.get("/query/view", params={**query, "view": view}, headers=PART)
+        for view in ("table", "columns", "graph", "chart", "code")
+    }
+    assert {view: "1 of 197 rows match the filters" in shown(page) for view, page in views.items()} == dict.fromkeys(
+        views, True
+    )
+    assert "name contains land × area_km2 >400000 × Clear all filters" in shown(views["chart"])
+    addresses = [html.unescape(link) for link in Page(views["chart"].text).links()]
+    cleared = next(link for link in addresses if "f1=" not in link and "f2=" in link and "view=chart" in link)
+    fewer = client.get(cleared.replace("/query?", "/query/view?"), headers=PART)
+    assert re.search(r"\d\d of 197 rows match the filters", shown(fewer))
+    csv = next(link for link in addresses if link.startswith("/query/file") and link.endswith("format=csv"))
+    assert [line.split(",")[1] for line in client.get(csv).text.splitlines()] == ["name", "Thailand"]
+    whole = client.get("/query/file", params={"q": query["q"], "format": "csv"})
+    assert len(whole.text.splitlines()) == 198
+
+
+def test_what_a_text_was_read_as_is_said(client: Any) -> None:
+    def run(text: str, **more: str) -> str:
+        return shown(client.get("/query/run", params={"q": text, **more}, headers=PART))
+
+    assert "Read as a search for words." in run("long rivers")
+    assert "Read as" not in run("long rivers", language="search")
+    assert "**" not in run("longest river in Africa")
+    assert "<mark>" in client.get("/query/run", params={"q": "longest river in Africa"}, headers=PART).text
+    assert "Read as SQL." in run("SELECT 1")
+    assert "Read as an expression." in run("river{length_km > 5000}")
+    wrong = run("river[length_km > 5000]")
+    assert "Write conditions in braces: type{attribute < 10}. Read as an expression" in wrong
+    assert "Go to line 1, column 6" in wrong
+    assert "Did you mean 'river'?" in run("SELECT * FROM rivers")
+    assert "Valid types: " in run("SELECT * FROM automobiles")
+    assert "put them in quotes or use the language Search" in run("show rivers")
+    assert ".mode" not in run("updated maps = better maps")
 
 
 def test_graphs_of_results(client: Any) -> None:
@@ -503,6 +562,10 @@ def test_the_schema_is_drawn_listed_and_linked(client: Any, world: KnowledgeBase
     assert re.search(r"Danube|Rhine", shown(about))
     assert "length_km bigint" in shown(about)
     assert client.get("/schema/type", params={"name": "x"}, headers=PART).status_code == 404
+    assert "/schema?type=river" in Page(page.text).links()
+    lengths = [html.unescape(link) for link in Page(page.text).links() if "length_km" in link]
+    statistics = client.get(lengths[0].replace("/query?", "/query/view?"), headers=PART)
+    assert re.search(r"length_km integer .* 6650 ", shown(statistics))
     few = shown(client.get("/schema", params={"find": "capital"}))
     assert "country capital has the capital city 209" in few
     assert "flows_into" not in few

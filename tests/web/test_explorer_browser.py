@@ -247,6 +247,11 @@ def test_a_result_is_sorted_filtered_counted_and_drawn(tab: Tab) -> None:
     page.get_by_text("match the filters").wait_for()
     page.get_by_role("link", name="Columns").click()
     page.get_by_text("all differ").wait_for()
+    page.get_by_title("Sort the rows").last.click()
+    page.get_by_text("▼").wait_for()
+    page.go_back()
+    page.get_by_text("all differ").wait_for()
+    assert "view=columns" in page.url
     page.get_by_role("link", name="Chart").click()
     page.get_by_text(re.compile("rows; the 40 largest")).wait_for()
     assert page.evaluate("kbkit_chart.view.data('rows').length") > 200
@@ -254,6 +259,10 @@ def test_a_result_is_sorted_filtered_counted_and_drawn(tab: Tab) -> None:
     page.get_by_label("Marks").select_option("point")
     page.wait_for_function("() => kbkit_chart.spec.mark.type === 'point'")
     assert "mark=point" in page.url
+    page.go_back()
+    page.wait_for_function("() => globalThis.kbkit_chart?.spec.mark.type === 'bar'")
+    page.go_forward()
+    page.wait_for_function("() => globalThis.kbkit_chart?.spec.mark.type === 'point'")
     with page.expect_download() as saved:
         page.get_by_role("button", name="SVG").click()
     assert "<svg" in Path(saved.value.path()).read_text()
@@ -268,6 +277,12 @@ def test_the_schema_shows_a_type(tab: Tab) -> None:
     page.get_by_label("Find a type in the drawing").fill("river")
     page.keyboard.press("Enter")
     panel = page.get_by_role("complementary", name="Type")
+    panel.get_by_role("heading", name="river").wait_for()
+    page.locator("#tables").get_by_role("link", name="mountain").first.click()
+    panel.get_by_role("heading", name="mountain").wait_for()
+    page.reload()  # the type is in the address
+    panel.get_by_role("heading", name="mountain").wait_for()
+    page.locator("#tables").get_by_role("link", name="river").first.click()
     panel.get_by_role("heading", name="river").wait_for()
     panel.get_by_role("link", name="river → flows_into → sea").click()
     page.get_by_text("162 rows in").wait_for()

@@ -7,7 +7,7 @@ import os
 import tempfile
 import threading
 from typing import IO, TYPE_CHECKING, Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import anyio
 from starlette.background import BackgroundTask
@@ -55,6 +55,15 @@ _CHOICES = {
     "answers": "Expression",
     "search": "Search",
     "ask": "Question",
+}
+
+
+_READ_AS = {
+    "sql": "as SQL",
+    "sparql": "as SPARQL",
+    "answers": "as an expression",
+    "search": "as a search for words",
+    "ask": "as a question",
 }
 
 
@@ -109,10 +118,7 @@ class _Query:
         except KbError as error:  # its address can be kept, too
             answer = self._failed(request, error)
         self._remember(answer, language, text)
-        shown = parse_qs(urlsplit(request.headers.get("hx-current-url", "")).query)
-        if [text] != shown.get("q"):  # else the page shows the query already
-            answer.headers["HX-Push-Url"] = state.url()
-        return answer
+        return _addressed(answer, request, state)
 
     def view(self, request: Request) -> Response:
         """Return a part of a result, which is kept or runs again: a page of its table, statistics, a graph, a chart."""
@@ -127,8 +133,7 @@ class _Query:
             answer = self._failed(request, error)
         if runs:
             self._remember(answer, language, text)
-        answer.headers["HX-Replace-Url"] = state.url()
-        return answer
+        return _addressed(answer, request, state)
 
     def _remember(self, answer: Response, language: str, text: str) -> None:
         """Add a query to the history, and let the page show it."""
@@ -157,13 +162,13 @@ class _Query:
         return ResultState.of(request, text, language), kept
 
     def file(self, request: Request) -> Response:
-        """Run a query; return all its rows as a file."""
+        """Run a query; return all its rows, or all that match the filters, as a file."""
         _refuse_foreign(request)
         text, language = _asked(request)
         kind = links.text(request, "format")
         if kind not in _FILES:
             raise HTTPException(400, f"Unknown format. Use {', '.join(_FILES)}.")
-        return self._file(text, language, kind)
+        return self._file(ResultState.of(request, text, language), kind)
 
     def why(self, request: Request) -> Response:
         """Return the proof of an answer as a part of the page."""
@@ -197,6 +202,8 @@ class _Query:
         view = state.view if frame is not None else "code"
         values: dict[str, Any] = {"rows": [], "found": 0, "pages": 1, "ids": []}
         try:
+            if state.filters and frame is not None:
+                values["found"] = len(kept.rows(state))
             if view == "table":
                 values |= self._table(kept, state)
             elif view == "columns":
@@ -225,6 +232,7 @@ class _Query:
             forms=_forms(outcome, expression),
             files=list(_FILES),
             note=outcome.note,
+            read_as="" if state.language else _READ_AS.get(outcome.language, ""),
             problem=problem,
             **values,
         )
@@ -275,20 +283,22 @@ class _Query:
     def _failed(self, request: Request, error: KbError) -> Response:
         """Return the message about a query, with the place of the error in its text."""
         answer = self._site.failed(request, error)
+        text, language = _asked(request)
         line, column = _place(error, request.query_params.get("q", ""))
-        if line:
-            values = {"message": said(error), "line": line, "column": column}
-            return self._site.page("query_error.html", request, answer.status_code, **values)
-        return answer
+        read_as = "" if language else _READ_AS.get(self._results.executor().language(text), "")
+        values = {"message": said(error), "line": line, "column": column, "read_as": read_as}
+        return self._site.page("query_error.html", request, answer.status_code, **values)
 
-    def _file(self, text: str, language: str, kind: str) -> Response:
-        outcome, _ = self._results.outcome(text, language, _FILE)
+    def _file(self, state: ResultState, kind: str) -> Response:
+        outcome, nodes = self._results.outcome(state.text, state.language, _FILE)
         frame = outcome.frame
         if frame is None:
             raise KbError("The statement has no rows to save")
         if frame.height > _FILE.rows:
             hint = f"Use LIMIT, or save it with kbkit {outcome.language} KB QUERY -o FILE"
             raise KbError(f"The result has more than {_FILE.rows:,} rows", hint)
+        if state.filters or state.order >= 0:
+            frame = frame[KeptResult(outcome, frame, nodes, is_cut=False).rows(state)]
         file = _written(frame, kind)
         headers = {
             "Content-Disposition": f'attachment; filename="result.{kind}"',
@@ -328,6 +338,19 @@ def _place(error: KbError, text: str) -> tuple[int, int]:
         at = min(before + len(query) - len(languages.body(query)) + error.at, len(text))
         return text.count("\n", 0, at) + 1, at - (text.rfind("\n", 0, at) + 1) + 1
     return 0, 0
+
+
+def _addressed(answer: Response, request: Request, state: ResultState) -> Response:
+    """Give the browser the address of a result, which the button Back leaves for the one before.
+
+    While a person types a filter, each text replaces the one before.
+    """
+    before = dict(parse_qsl(urlsplit(request.headers.get("hx-current-url", "")).query))
+    after = dict(parse_qsl(urlsplit(state.url()).query))
+    differ = {name for name in before | after if before.get(name) != after.get(name)}
+    typed = all(name in before and name in after and name[0] == "f" and name[1:].isdecimal() for name in differ)
+    answer.headers["HX-Replace-Url" if typed else "HX-Push-Url"] = state.url()
+    return answer
 
 
 def _figures(name: str, text: str) -> str:

@@ -103,6 +103,11 @@ class ResultState:
             else replace(self, order=-1, descending=False, page=1)
         )
 
+    def cleared(self, position: int = -1) -> ResultState:
+        """Return the state without the filter of a column (-1: without any filter)."""
+        others = tuple((place, known) for place, known in self.filters if place != position and position >= 0)
+        return replace(self, page=1, filters=others)
+
     def filtered(self, position: int, text: str) -> ResultState:
         """Return the state with another filter of a column, as a table."""
         others = tuple((place, known) for place, known in self.filters if place != position)

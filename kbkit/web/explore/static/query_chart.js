@@ -130,7 +130,8 @@ globalThis.kbkit_drawChart = (form) => {
       if (form.elements[name].value) address.searchParams.set(name, form.elements[name].value);
       else address.searchParams.delete(name);
     }
-    history.replaceState(history.state, "", address);
+    history.replaceState({ htmx: true }, ""); // Back loads the chart before
+    history.pushState({ htmx: true }, "", address);
   }
 
   async function save(kind) {
