@@ -281,16 +281,18 @@ class KnowledgeBase:
         types: Iterable[str] | None = None,
         *,
         longer: bool = False,
+        max_degree: int | None = None,
     ) -> Paths:
         """Return the shortest paths between two nodes, ignoring edge direction; empty if all are longer.
 
         Paths have at most ``max_steps`` edges. The first ``limit`` are returned, those through nodes of low degree
         first (:mod:`kbkit.graph.paths`). ``relations`` restricts the edges, ``types`` the nodes between the ends. With
-        ``longer``, longer paths that avoid the hubs of the shortest ones compete with them.
+        ``longer``, longer paths that avoid the hubs of the shortest ones compete with them. With ``max_degree``, nodes
+        with more neighbours are not passed through.
         """
         from kbkit.graph.paths import paths
 
-        return paths(self.stores, start, end, max_steps, limit, relations, types, longer=longer)
+        return paths(self.stores, start, end, max_steps, limit, relations, types, longer=longer, max_degree=max_degree)
 
     def around(
         self,

@@ -154,6 +154,9 @@ def path(
     type: Annotated[
         list[str] | None, typer.Option("--type", "-t", metavar="TYPE", help="Node type to pass through; repeatable.")
     ] = None,
+    max_degree: Annotated[
+        int | None, typer.Option("--max-degree", metavar="N", help="Leave out nodes with more neighbours.")
+    ] = None,
     plot: Picture = None,
     *,
     rendering: DrawnRendering,
@@ -171,9 +174,9 @@ def path(
 
     drawn = rendering.is_drawing()
     with KnowledgeBase(kb) as opened:
-        found = opened.paths(typed(start), typed(end), max_steps, limit, relation, type)
+        found = opened.paths(typed(start), typed(end), max_steps, limit, relation, type, max_degree=max_degree)
         if not found:
-            raise _no_path(found, max_steps, bool(relation or type))
+            raise _no_path(found, max_steps, bool(relation or type or max_degree is not None))
         write_drawing(context, found, plot)
         write_drawing(context, found, rendering.output if drawn else None)
     if drawn:

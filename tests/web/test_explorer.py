@@ -34,6 +34,7 @@ import kbkit
 from kbkit.benchmarks.people.labels import Labels
 from kbkit.display import render
 from kbkit.errors import KbError, QueryTimeoutError
+from kbkit.graph.nodes import degrees_of_all
 from kbkit.kb import KnowledgeBase
 from kbkit.web.explore import links, query_results
 from kbkit.web.explore import query as query_screen
@@ -45,6 +46,7 @@ from tests.conftest import SCRIPT
 from tests.explorer import HOST, TOKEN, opened, served
 
 PART = {"HX-Request": "true"}
+ENDS = ("NPL", "FRA")
 ENDLESS = "SELECT count(*) FROM range(1000000000) a, range(1000000) b WHERE (a.range * b.range) % 7 = 3"
 """Runs for years."""
 
@@ -248,7 +250,7 @@ def test_a_graph_has_a_limit(client: Any, world: KnowledgeBase) -> None:
     assert client.get("/graph/data", params={"node": "Africa", "open": ["x"] * 41}).status_code == 400
 
 
-def test_paths_are_listed_and_drawn(client: Any) -> None:
+def test_paths_are_listed_and_drawn(client: Any, world: KnowledgeBase) -> None:
     ends = {"from": "country#FRA", "to": "Tokyo"}
     page = client.get("/paths", params=ends)
     assert "shortest path" in shown(page)
@@ -259,11 +261,44 @@ def test_paths_are_listed_and_drawn(client: Any) -> None:
     assert data["nodes"][0]["name"] == "France"
     assert client.get(data["files"]["graphml"]).status_code == 200
     none = client.get("/paths", params={**ends, "relation": "speaks"})
-    assert "No path of at most 4 steps" in shown(none)
+    assert "No path of at most 6 steps" in shown(none)
     unknown = client.get("/paths", params={"from": "Frence", "to": "Tokyo"})
     assert unknown.status_code == 404
-    assert "/paths?from=country%23FRA&to=Tokyo&steps=4" in Page(unknown.text).links()
+    assert "/paths?from=country%23FRA&to=Tokyo&steps=6" in Page(unknown.text).links()
     assert client.get("/paths/data", params={**ends, "relation": "speaks"}, headers=PART).status_code == 400
+    assert page.text.count(" checked") == len(world.schema.relations) + len(world.schema.node_types)
+    assert "checked" not in re.sub(r'value="speaks" checked', "", re.sub(r'name="type"[^>]*', "", none.text))
+
+
+def test_paths_avoid_hubs_and_types_and_are_saved_as_text(client: Any, world: KnowledgeBase) -> None:
+    ends = {"from": "Nepal", "to": "France"}
+    assert "without hubs (more than 67 neighbours)" in shown(client.get("/paths", params=ends))
+    degrees = world.stores.shared(degrees_of_all)
+
+    def inner(**more: str) -> list[tuple[str, int]]:
+        nodes = client.get("/paths/data", params={**ends, **more}).json()["nodes"]
+        paths = [urllib.parse.unquote(node["page"]).removeprefix("/node/").split("/", 1) for node in nodes]
+        found = [world.find("#".join(path)) for path in paths]
+        return [(path[0], int(degrees[node])) for path, node in zip(paths, found, strict=True) if path[1] not in ENDS]
+
+    assert sorted(degree for _, degree in inner())[-2] < 67  # by default, only the shortest path leads through a hub
+    assert max(degree for _, degree in inner(shortest="1")) > 100
+    assert max(degree for _, degree in inner(nohubs="1")) <= 67
+    assert {kind for kind, _ in inner(type="country")} == {"country"}
+    text = client.get("/paths/file", params={**ends, "format": "md"})
+    assert text.headers["content-type"].startswith("text/markdown")
+    assert re.search(r"^# Nepal to France\n\n\d+ shortest paths.*^1\. Nepal .* France", text.text, re.S | re.M)
+    assert "- France: `country#FRA`" in text.text
+
+
+def test_nodes_that_are_unknown_have_suggestions(client: Any) -> None:
+    chosen = shown(client.get("/paths", params={"from": "Sea", "to": "Nepal"})).partition("Instead of")[2]
+    assert chosen.startswith(" Sea : Red Sea")  # whole words before similar ones
+    assert "No name is like xyzzyq" in shown(client.get("/paths", params={"from": "xyzzyq", "to": "Nepal"}))
+    assert "Enter a node in the field to." in shown(client.get("/paths", params={"from": "Nepal", "to": ""}))
+    assert "Enter a node in" not in shown(client.get("/paths"))
+    nothing = client.get("/complete", params={"from": "xyzzyq"})
+    assert "No match" in shown(nothing)
 
 
 def test_queries_in_every_language(client: Any, world: KnowledgeBase) -> None:
