@@ -879,6 +879,17 @@ class KnowledgeBase:
 
         return check_stores(self.stores, progress)
 
+    def suspicions(self) -> pl.DataFrame:
+        """Look for data that may be wrong: kind, type, part, finding, number, sql (lists the rows); of the kinds
+        contradiction, extreme (values more than 10 interquartile ranges beyond the quartiles), spelling, equal names,
+        isolated, missing, without (a relation that most nodes of the type have) and cardinality (edges per node).
+
+        ``part`` is the attribute or relation. The 200 largest types and relations are looked at.
+        """
+        from kbkit.graph.suspicions import suspicions
+
+        return suspicions(self.stores)
+
 
 def _of_stores(stores: Stores) -> KnowledgeBase:
     kb = KnowledgeBase.__new__(KnowledgeBase)

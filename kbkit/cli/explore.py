@@ -77,10 +77,19 @@ def _charts(kb: KnowledgeBase) -> list[Chart]:
     return charts(kb.stores)
 
 
-def check(context: typer.Context, kb: Kb, rendering: Rendering) -> None:
+def check(
+    context: typer.Context,
+    kb: Kb,
+    data: Annotated[
+        bool, typer.Option("--data", help="List data that may be wrong, with SQL for the rows, instead.")
+    ] = False,
+    *,
+    rendering: Rendering,
+) -> None:
     """Verify files and compare the stores.
 
-    Exits with 1 if a file has changed or the stores disagree.
+    Exits with 1 if a file has changed or the stores disagree. --data lists contradictions, values far from the others,
+    misspelt values, equal names, nodes without edges, missing values, and the number of edges per node.
     """
     import polars as pl
 
@@ -88,6 +97,10 @@ def check(context: typer.Context, kb: Kb, rendering: Rendering) -> None:
     from kbkit.kb import KnowledgeBase
 
     with KnowledgeBase(kb) as opened, stages(context, None) as progress:
+        if data:
+            found_data = opened.suspicions()
+            rendering.write(found_data.drop("sql") if rendering.on_screen else found_data)
+            return
         found = opened.check(progress)
     rows = [(what, "wrong" if problem else "ok", problem) for what, problem in found]
     rendering.write(pl.DataFrame(rows, schema=["what", "result", "problem"], orient="row"))

@@ -610,6 +610,19 @@ def test_the_schema_is_drawn_listed_and_linked(client: Any, world: KnowledgeBase
         assert re.search(r"[1-9]\d* rows? in", shown(answer)), link
 
 
+def test_suspicious_data_is_listed_with_queries(client: Any, world: KnowledgeBase) -> None:
+    for page in ("/", "/schema"):
+        assert "/check" in Page(client.get(page).text).links()
+    page = client.get("/check")
+    findings = world.suspicions()
+    assert findings.height > 10
+    found = [html.unescape(link) for link in Page(page.text).links() if link.startswith("/query?")]
+    assert found == [links.page("/query", q=sql, language="sql") for sql in findings["sql"]]
+    answer = client.get(found[0].replace("/query?", "/query/view?"), headers=PART)
+    assert re.search(r"[1-9]\d* rows? in", shown(answer))
+    assert "kbkit duplicates" in shown(page)
+
+
 def test_a_link_of_another_site_runs_no_query(client: Any) -> None:
     foreign = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
     led = client.get("/query/run", params={"q": "SELECT 42"}, headers=foreign, follow_redirects=False)

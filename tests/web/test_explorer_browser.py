@@ -374,6 +374,8 @@ SCREENS = {
     },
     "wrong query": links.page("/query", q="SELECT nme FROM country"),
     "schema": "/schema",
+    "type": "/schema?type=river",
+    "check": "/check",
     "error": "/node/country/nowhere",
 }
 
