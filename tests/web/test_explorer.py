@@ -459,6 +459,9 @@ def test_views_of_a_result(client: Any, monkeypatch: pytest.MonkeyPatch) -> None
     assert "193 of 197 rows match the filters" in shown(members)
     chart = client.get("/query/chart", params={**query, "column": ["1", "2"], "order": "2", "desc": "1"}).json()
     assert (chart["total"], chart["columns"][0][0], chart["columns"][1][0]) == (197, "Russia", 17098246)
+    assert [values[0] for values in chart["nodes"]] == ["country", "RUS", "Russia"]
+    bare = client.get("/query/chart", params={"q": "SELECT 1 AS x", "column": "0"}).json()
+    assert (bare["columns"], "nodes" in bare) == ([[1]], False)
     assert client.get("/query/run", params=query).history[0].headers["location"] == "/query?" + urllib.parse.urlencode(
         query
     )
@@ -481,6 +484,17 @@ def test_each_view_of_a_result_is_an_address_that_back_leaves(client: Any) -> No
     assert header({}, f1="p") == "hx-push-url"
     assert header({"f1": "p"}, f1="pa") == "hx-replace-url"  # a filter that is typed is one step
     assert header({"f1": "pa"}) == "hx-push-url"
+
+
+def test_numbers_have_separators_except_years_and_ids(client: Any) -> None:
+    def cells(text: str) -> list[str]:
+        page = client.get("/query/run", params={"q": text}, headers=PART).text
+        return re.findall(r"<td class=n[^>]*>([^<]*)</td>", page)
+
+    rows = "(VALUES (1492, 1830, 7100, 4400, 10), (2000, 4999, 12000, 9500, 1200)) t(founded, n_id, sales, code, cost)"
+    found = cells(f"SELECT * FROM {rows}")
+    assert found == ["1492", "1830", "7,100", "4400", "10", "2000", "4999", "12,000", "9500", "1,200"]
+    assert cells("SELECT 1400 AS year, 5000 AS pages") == ["1400", "5,000"]
 
 
 def test_filters_are_shown_in_all_views_and_restrict_the_files(client: Any) -> None:
@@ -600,7 +614,7 @@ def test_the_schema_is_drawn_listed_and_linked(client: Any, world: KnowledgeBase
     assert "/schema?type=river" in Page(page.text).links()
     lengths = [html.unescape(link) for link in Page(page.text).links() if "length_km" in link]
     statistics = client.get(lengths[0].replace("/query?", "/query/view?"), headers=PART)
-    assert re.search(r"length_km integer .* 6650 ", shown(statistics))
+    assert re.search(r"length_km integer .* 6,650 ", shown(statistics))
     few = shown(client.get("/schema", params={"find": "capital"}))
     assert "country capital has the capital city 209" in few
     assert "flows_into" not in few

@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response, Stream
 
 from kbkit.answers.errors import ExpressionError
 from kbkit.display.render import cell, chunks_of, clean
-from kbkit.english.headings import figure
+from kbkit.english.headings import LARGE, figure
 from kbkit.errors import KbError, QueryError
 from kbkit.executor import languages
 from kbkit.executor.outcomes import StatementOutcome
@@ -152,7 +152,9 @@ class _Query:
         _refuse_foreign(request)
         state, kept = self._asked_result(request)
         columns = [int(text) for text in links.texts(request, "column", 3) if text.isdecimal() and len(text) < 5]
-        return JSONResponse(query_drawings.chart_content(kept, state, columns), headers={"Cache-Control": "no-store"})
+        return JSONResponse(
+            query_drawings.chart_content(self._site, kept, state, columns), headers={"Cache-Control": "no-store"}
+        )
 
     def _asked_result(self, request: Request) -> tuple[ResultState, KeptResult]:
         text, language = _asked(request)
@@ -225,7 +227,7 @@ class _Query:
             seconds=outcome.seconds,
             columns=kept.columns,
             numeric=[] if frame is None else [name for name in kept.columns if frame.schema[name].is_numeric()],
-            figures=_figures,
+            figures=lambda name, text: _figures(name, text, kept.separated.get(name, LARGE)),
             has_rows=frame is not None,
             total=total,
             many=kept.is_cut,
@@ -245,7 +247,7 @@ class _Query:
         shown = rows[(page - 1) * PAGE : page * PAGE]
         nodes = [kept.nodes[row] for row in shown] if kept.nodes else []
         return {
-            "rows": self._rows(kept.frame[shown], kept.columns, nodes, kept.outcome.language),
+            "rows": self._rows(kept.frame[shown], kept, nodes),
             "ids": nodes if kept.outcome.language == "answers" else [],
             "found": len(rows),
             "pages": pages,
@@ -253,23 +255,22 @@ class _Query:
             "start": (page - 1) * PAGE,
         }
 
-    def _rows(
-        self, frame: pl.DataFrame, shown: Sequence[str], nodes: Sequence[int], language: str
-    ) -> list[list[tuple[str, str, str]]]:
+    def _rows(self, frame: pl.DataFrame, kept: KeptResult, nodes: Sequence[int]) -> list[list[tuple[str, str, str]]]:
         """Return each value as (text, address of its node or nothing, type of the node).
 
         ``nodes`` are the nodes that the rows describe, if they do.
         """
+        shown = kept.columns
         named = next((name for name in ("name", "key", "id") if name in shown), "") if nodes else ""
         known = self._site.kb.stores.nodes.rows(list(set(nodes)))
-        iris = iris_of(self._site, frame) if language == "sparql" else {}
+        iris = iris_of(self._site, frame) if kept.outcome.language == "sparql" else {}
         titled = titles(self._site.kb.stores, [*known, *(node for node, *_ in iris.values())])
         result = []
         for number, row in enumerate(frame.iter_rows(named=True)):
             cells = []
             for name in shown:
                 value, kind, key = row[name], "", ""
-                text = cell(value if name in ENDS else figure(name, value))
+                text = cell(value if name in ENDS else figure(name, value, kept.separated.get(name, LARGE)))
                 if name == named:
                     kind, key = known[nodes[number]].type, known[nodes[number]].key
                     text = titled.get(nodes[number], text) if name == "name" else text
@@ -353,13 +354,13 @@ def _addressed(answer: Response, request: Request, state: ResultState) -> Respon
     return answer
 
 
-def _figures(name: str, text: str) -> str:
+def _figures(name: str, text: str, least: int) -> str:
     """Return a value of a column of numbers, which is text, with separators as in the table."""
     if name in ENDS:
         return text
     for kind in (int, float):
         with contextlib.suppress(ValueError):
-            return cell(figure(name, kind(text)))
+            return cell(figure(name, kind(text), least))
     return text
 
 
