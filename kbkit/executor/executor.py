@@ -223,7 +223,8 @@ class Executor:
             return self._read_as(result)
         offered = result.offered(CLOSEST)
         if searches:
-            return replace(self.search(text), note=asking.note(result, offered))
+            outcome = StatementOutcome("ask") if languages.has_signs(text) else self.search(text)
+            return replace(outcome, note=asking.note(result, offered))
         self.readings, self.links, self._page = len(offered), (), None
         self._undecided = result
         return StatementOutcome("ask", asking.choices(result, offered))

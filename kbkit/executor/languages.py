@@ -62,7 +62,6 @@ _PLAIN_SELECT = re.compile(r"\s*select((?:\s+[^\W\d_][\w'’-]*)+)\s*[.?!]?\s*\Z
 _WORDS_ONLY = re.compile(r"[^\W\d_]+(?:(?:\s+|['’-])[^\W\d_]+)*[\s;.?!]*")
 _SELECT_WORDS = {"distinct", "as", "where", "limit", "by", "case", "null", "true", "false", "union", "having"}
 _SIGNS = re.compile(r"[\[{<=`]|->")
-"""Signs that no search has: the words are an expression, or SQL, with a mistake."""
 _CLAUSES = re.compile(r"\b(?:select|from|where|join|group\s+by|order\s+by|limit)\b", re.I)
 _TWO_WORDS = re.compile(r"\s*[^\W\d_]+\s+[^\W\d_]+")
 _ARROW = re.compile("->|<-|→|←")
@@ -133,9 +132,14 @@ def recognize(text: str, types: Collection[str] = ()) -> str:  # noqa: PLR0911
     if _has_keywords(statement[:_HEAD]):
         return "sql"
     words = _words(statement)
-    if words == "search" and _SIGNS.search(masked(statement, "answers", inside="_")):
+    if words == "search" and has_signs(statement):
         return "sql" if _CLAUSES.search(statement[:_HEAD]) else "answers"  # whose error says what is wrong
     return words
+
+
+def has_signs(text: str) -> bool:
+    """Return whether a text has signs outside quotes that no search has: brackets, comparisons, arrows, backticks."""
+    return _SIGNS.search(masked(text, "answers", inside="_")) is not None
 
 
 def is_question(text: str) -> bool:

@@ -77,6 +77,8 @@ class Nodes(NodeDirectory):
         node_type, text, _ = readings[0]
         close = [row.name for row in self.closest(text, node_type)]
         hint = () if close else SEARCH_HINT
+        if whole := [name for name in close if f" {words(text)} " in f" {words(name)} "]:
+            hint = (f"Did you mean {' or '.join(map(repr, whole))}?",)
         raise UnknownNameError("node", text, close, f"type {node_type}" if node_type else "", *hint)
 
     def _readings(self, reference: str) -> list[tuple[str | None, str, bool]]:

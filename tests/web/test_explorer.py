@@ -297,6 +297,12 @@ def test_nodes_that_are_unknown_have_suggestions(client: Any) -> None:
     assert "No name is like xyzzyq" in shown(client.get("/paths", params={"from": "xyzzyq", "to": "Nepal"}))
     assert "Enter a node in the field to." in shown(client.get("/paths", params={"from": "Nepal", "to": ""}))
     assert "Enter a node in" not in shown(client.get("/paths"))
+    graph = client.get("/graph", params={"node": "Lake"})
+    assert graph.status_code == 404
+    assert "Did you mean '" in shown(graph)
+    similar = [link for link in Page(graph.text).links() if link.startswith("/graph?node=")]
+    assert "Lake" in urllib.parse.unquote_plus(similar[0])
+    assert client.get(similar[0]).status_code == 200
     nothing = client.get("/complete", params={"from": "xyzzyq"})
     assert "No match" in shown(nothing)
 
@@ -527,6 +533,9 @@ def test_what_a_text_was_read_as_is_said(client: Any) -> None:
     assert "<mark>" in client.get("/query/run", params={"q": "longest river in Africa"}, headers=PART).text
     assert "Read as SQL." in run("SELECT 1")
     assert "Read as an expression." in run("river{length_km > 5000}")
+    refused = run("which rivers have length [ 5000?")
+    assert "Not answered: " in refused
+    assert "rows in" not in refused
     wrong = run("river[length_km > 5000]")
     assert "Write conditions in braces: type{attribute < 10}. Read as an expression" in wrong
     assert "Go to line 1, column 6" in wrong

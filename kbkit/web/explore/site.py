@@ -164,7 +164,10 @@ class Pages:
             assert isinstance(error, HTTPException)
             status, text = error.status_code, error.detail
         template = "message.html" if is_part(request) else "error.html"
-        return self.page(template, request, status, message=text, code=status, frame=self.frame)
+        close: dict[str, str] = {}
+        if isinstance(error, UnknownNameError) and "node" in request.query_params:
+            close = {name: links.page(request.url.path, node=name) for name in error.choices}
+        return self.page(template, request, status, message=text, code=status, frame=self.frame, close=close)
 
 
 class Site(Pages):
