@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from kbkit.errors import Command, KbError, UnknownNameError
+from kbkit.errors import Command, KbError, Part, UnknownNameError
 from kbkit.schema import Schema
 from kbkit.stores.arrays import distinct
 from kbkit.stores.folding import caseless, ends_word, words, words_of
@@ -76,7 +76,7 @@ class Nodes(NodeDirectory):
                 return ids[0]
         node_type, text, _ = readings[0]
         close = [row.name for row in self.closest(text, node_type)]
-        hint = () if close else SEARCH_HINT
+        hint: tuple[Part, ...] = () if close else SEARCH_HINT
         if whole := [name for name in close if f" {words(text)} " in f" {words(name)} "]:
             hint = (f"Did you mean {' or '.join(map(repr, whole))}?",)
         raise UnknownNameError("node", text, close, f"type {node_type}" if node_type else "", *hint)
