@@ -85,6 +85,8 @@ class _Paths:
                 same = nodes.by_name(None, [asked[end]])[0]
                 close = same[:_CLOSE] or nodes.closest(asked[end], limit=_CLOSE)
                 given = {"from_": asked["start"], "to": asked["end"], "steps": asked["steps"]}
+                given |= {"relation": asked["relations"], "type": asked["types"]}
+                given |= {flag: 1 for flag in ("shortest", "nohubs") if asked[flag]}
                 meant[asked[end]] = [
                     (row.type, row.key, row.name, links.page("/paths", **{**given, name: f"{row.type}#{row.key}"}))
                     for row in close
