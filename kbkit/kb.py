@@ -281,16 +281,18 @@ class KnowledgeBase:
         types: Iterable[str] | None = None,
         *,
         longer: bool = False,
+        max_degree: int | None = None,
     ) -> Paths:
         """Return the shortest paths between two nodes, ignoring edge direction; empty if all are longer.
 
         Paths have at most ``max_steps`` edges. The first ``limit`` are returned, those through nodes of low degree
         first (:mod:`kbkit.graph.paths`). ``relations`` restricts the edges, ``types`` the nodes between the ends. With
-        ``longer``, longer paths that avoid the hubs of the shortest ones compete with them.
+        ``longer``, longer paths that avoid the hubs of the shortest ones compete with them. With ``max_degree``, nodes
+        with more neighbours are not passed through.
         """
         from kbkit.graph.paths import paths
 
-        return paths(self.stores, start, end, max_steps, limit, relations, types, longer=longer)
+        return paths(self.stores, start, end, max_steps, limit, relations, types, longer=longer, max_degree=max_degree)
 
     def around(
         self,
@@ -878,6 +880,17 @@ class KnowledgeBase:
         from kbkit.stores.check import check_stores
 
         return check_stores(self.stores, progress)
+
+    def suspicions(self) -> pl.DataFrame:
+        """Look for data that may be wrong: kind, type, part, finding, number, sql (lists the rows); of the kinds
+        contradiction, extreme (values more than 10 interquartile ranges beyond the quartiles), spelling, equal names,
+        isolated, missing, without (a relation that most nodes of the type have) and cardinality (edges per node).
+
+        ``part`` is the attribute or relation. The 200 largest types and relations are looked at.
+        """
+        from kbkit.graph.suspicions import suspicions
+
+        return suspicions(self.stores)
 
 
 def _of_stores(stores: Stores) -> KnowledgeBase:

@@ -233,6 +233,8 @@ def _syntax_error(text: str, error: lark.exceptions.UnexpectedInput) -> Expressi
         elif not expected & {"STRING", "NUMBER"}:
             hint = 'Put a type before a name: country:"France"'
         return ExpressionError(f"Unexpected {text[at : at + 12]}", hint, text=text, at=at)
+    if text[at] == "[" and re.search(r"\w$", before):
+        hint = "Write conditions in braces: type{attribute < 10}"
     return ExpressionError(f"Unexpected {unexpected[0]!r}", hint, text=text, at=at)
 
 

@@ -77,10 +77,19 @@ def _charts(kb: KnowledgeBase) -> list[Chart]:
     return charts(kb.stores)
 
 
-def check(context: typer.Context, kb: Kb, rendering: Rendering) -> None:
+def check(
+    context: typer.Context,
+    kb: Kb,
+    data: Annotated[
+        bool, typer.Option("--data", help="List data that may be wrong, with SQL for the rows, instead.")
+    ] = False,
+    *,
+    rendering: Rendering,
+) -> None:
     """Verify files and compare the stores.
 
-    Exits with 1 if a file has changed or the stores disagree.
+    Exits with 1 if a file has changed or the stores disagree. --data lists contradictions, values far from the others,
+    misspelt values, equal names, nodes without edges, missing values, and the number of edges per node.
     """
     import polars as pl
 
@@ -88,6 +97,10 @@ def check(context: typer.Context, kb: Kb, rendering: Rendering) -> None:
     from kbkit.kb import KnowledgeBase
 
     with KnowledgeBase(kb) as opened, stages(context, None) as progress:
+        if data:
+            found_data = opened.suspicions()
+            rendering.write(found_data.drop("sql") if rendering.on_screen else found_data)
+            return
         found = opened.check(progress)
     rows = [(what, "wrong" if problem else "ok", problem) for what, problem in found]
     rendering.write(pl.DataFrame(rows, schema=["what", "result", "problem"], orient="row"))
@@ -154,6 +167,9 @@ def path(
     type: Annotated[
         list[str] | None, typer.Option("--type", "-t", metavar="TYPE", help="Node type to pass through; repeatable.")
     ] = None,
+    max_degree: Annotated[
+        int | None, typer.Option("--max-degree", metavar="N", help="Leave out nodes with more neighbours.")
+    ] = None,
     plot: Picture = None,
     *,
     rendering: DrawnRendering,
@@ -171,9 +187,9 @@ def path(
 
     drawn = rendering.is_drawing()
     with KnowledgeBase(kb) as opened:
-        found = opened.paths(typed(start), typed(end), max_steps, limit, relation, type)
+        found = opened.paths(typed(start), typed(end), max_steps, limit, relation, type, max_degree=max_degree)
         if not found:
-            raise _no_path(found, max_steps, bool(relation or type))
+            raise _no_path(found, max_steps, bool(relation or type or max_degree is not None))
         write_drawing(context, found, plot)
         write_drawing(context, found, rendering.output if drawn else None)
     if drawn:

@@ -14,8 +14,9 @@ from kbkit.english.verbs import verb_phrase
 from kbkit.english.words import PREPOSITIONS, spoken
 from kbkit.schema import Relation, Schema
 
-_LARGE = 10_000
+LARGE = 10_000
 """Numbers from here on have separators; smaller ones may be years."""
+_EARLIEST, _LATEST = 1_000, 2_200
 _CODES = frozenset(("code", "id", "isbn", "key", "number", "phone", "postcode", "zip"))
 """Last words of the names of attributes whose numbers are not quantities."""
 
@@ -26,14 +27,14 @@ def attribute_heading(name: str) -> str:
     return f"{words.noun} ({words.unit.symbol})" if words.unit else words.noun
 
 
-def figure(name: str, value: Any) -> Any:
-    """Return the value of an attribute as a page shows it: numbers from 10,000 with separators; others as they are.
+def figure(name: str, value: Any, least: int = LARGE) -> Any:
+    """Return the value of an attribute as a page shows it: numbers from ``least`` with separators; others as they are.
 
     Numbers that are not quantities (``zip_code``) are left as they are.
     """
     if isinstance(value, bool) or not isinstance(value, int | float) or not is_quantity(name):
         return value
-    if abs(value) < _LARGE or not math.isfinite(value):
+    if abs(value) < least or not math.isfinite(value):
         return value
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.2f}".rstrip("0")
 
@@ -41,6 +42,15 @@ def figure(name: str, value: Any) -> Any:
 def is_quantity(name: str) -> bool:
     """Return whether the numbers of an attribute are quantities or years, not codes (``zip_code``)."""
     return re.split(r"[\W_]+", name.lower())[-1] not in _CODES
+
+
+def least_separated(name: str, least: float, most: float) -> int:
+    """Return the number from which those of a column, which are from ``least`` to ``most``, have separators.
+
+    A column of numbers that may all be years has none.
+    """
+    may_be_years = least >= _EARLIEST and most <= _LATEST
+    return LARGE if may_be_years or "year" in re.split(r"[\W_]+", name.lower()) else 1_000
 
 
 @lru_cache(10_000)

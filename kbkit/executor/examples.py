@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from kbkit.answers import syntax
-from kbkit.executor import contradictions
 from kbkit.executor.completion.sparql_names import SparqlNames
+from kbkit.graph import contradictions
 from kbkit.stores.sql_names import identifier
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kbkit.answers.errors import ExpressionError
 from kbkit.assets.parameters import convert
-from kbkit.errors import Command, KbError, QueryError, plural, unpaired_surrogate
+from kbkit.errors import Command, KbError, Option, Part, QueryError, plural, unpaired_surrogate
 from kbkit.executor import asking, languages, result_nodes
 from kbkit.executor.lexers import masked, parameters
 from kbkit.executor.outcomes import Last, StatementOutcome
@@ -159,7 +159,7 @@ class Executor:
             return self.asked(text, searches=self.settings.mode == languages.AUTO)
         return self.search(text) if language == "search" else self.answered(self.answer_set(text, values))
 
-    def _hints(self, text: str, language: str, error: KbError) -> tuple[str | Command, ...]:
+    def _hints(self, text: str, language: str, error: KbError) -> tuple[Part, ...]:
         """Return what to do instead if a statement was not parsed and its language was not chosen by the user."""
         parsed = error.message.startswith(("Binder Error", "Invalid Input Error"))
         if parsed or self.settings.mode != languages.AUTO:
@@ -167,8 +167,8 @@ class Executor:
         end = {"": "", "?": " ", ".": " "}.get(error.hint[-1:], ". ")
         if _CYPHER.match(text):
             return f"{end}Cypher is not supported; write an answer expression instead, see ", Command("docs answers")
-        if language in ("sql", "sparql") and languages.may_be_words(text):
-            return (f"{end}To search for these words, put them in quotes or use .mode search",)
+        if languages.may_be_words(text, language):
+            return f"{end}To search for these words, put them in quotes or use ", Option("language", "search")
         return ()
 
     def bound(self, statement: str, language: str, given: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -223,7 +223,8 @@ class Executor:
             return self._read_as(result)
         offered = result.offered(CLOSEST)
         if searches:
-            return replace(self.search(text), note=asking.note(result, offered))
+            outcome = StatementOutcome("ask") if languages.has_signs(text) else self.search(text)
+            return replace(outcome, note=asking.note(result, offered))
         self.readings, self.links, self._page = len(offered), (), None
         self._undecided = result
         return StatementOutcome("ask", asking.choices(result, offered))

@@ -61,6 +61,9 @@ _KEYWORDS = {
 _PLAIN_SELECT = re.compile(r"\s*select((?:\s+[^\W\d_][\w'’-]*)+)\s*[.?!]?\s*\Z", re.I)
 _WORDS_ONLY = re.compile(r"[^\W\d_]+(?:(?:\s+|['’-])[^\W\d_]+)*[\s;.?!]*")
 _SELECT_WORDS = {"distinct", "as", "where", "limit", "by", "case", "null", "true", "false", "union", "having"}
+_SIGNS = re.compile(r"[\[{<=`]|->")
+_CLAUSES = re.compile(r"\b(?:select|from|where|join|group\s+by|order\s+by|limit)\b", re.I)
+_TWO_WORDS = re.compile(r"\s*[^\W\d_]+\s+[^\W\d_]+")
 _ARROW = re.compile("->|<-|→|←")
 _SET = re.compile(r"""[(\s]*(?:@[\w`]|(?:[\w/*]+|`[^`]*`)\s*(?::\s*(?:["'<]|all\s*\()|\#\S|\{))""")
 """The start of a set of nodes that is more than a type."""
@@ -126,7 +129,17 @@ def recognize(text: str, types: Collection[str] = ()) -> str:  # noqa: PLR0911
         return "sparql"
     if _is_expression(masked(statement, "answers", inside="_"), types):
         return "answers"
-    return "sql" if _has_keywords(statement[:_HEAD]) else _words(statement)
+    if _has_keywords(statement[:_HEAD]):
+        return "sql"
+    words = _words(statement)
+    if words == "search" and has_signs(statement):
+        return "sql" if _CLAUSES.search(statement[:_HEAD]) else "answers"  # whose error says what is wrong
+    return words
+
+
+def has_signs(text: str) -> bool:
+    """Return whether a text has signs outside quotes that no search has: brackets, comparisons, arrows, backticks."""
+    return _SIGNS.search(masked(text, "answers", inside="_")) is not None
 
 
 def is_question(text: str) -> bool:
@@ -139,8 +152,11 @@ def is_command(text: str, *, words: bool = True) -> bool:
     return _COMMAND.match(text) is not None or (words and _WORD_COMMAND.match(text) is not None)
 
 
-def may_be_words(text: str) -> bool:
-    """Return whether the user of a failed SQL or SPARQL statement may have meant a search."""
+def may_be_words(text: str, language: str = "sql") -> bool:
+    """Return whether the user of a failed statement may have meant a search."""
+    if language == "answers":
+        signs = masked(text, "answers", inside="_")
+        return not _ARROW.search(signs) and not _SET.match(signs) and _TWO_WORDS.match(text) is not None
     if _SPARQL.match(masked(text, "sparql")) or not _SQL.match(_without_comments(text)):
         return "?" not in text
     return _WORDS_ONLY.fullmatch(text.strip()) is not None

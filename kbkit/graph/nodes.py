@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -156,6 +157,10 @@ def degrees(stores: Stores, reference: str | int) -> list[tuple[Relation, str, i
     return result
 
 
+_HUB = 10
+"""A hub has this many times the average number of neighbours."""
+
+
 def degrees_of_all(stores: Stores) -> NDArray[np.int32]:
     """Return the number of neighbours of each node under the largest relations; pass it to ``stores.shared``."""
     found = np.zeros(stores.schema.nodes, np.int32)
@@ -165,6 +170,15 @@ def degrees_of_all(stores: Stores) -> NDArray[np.int32]:
             counts = side.degrees()
             found[slice(side.first, side.first + len(counts)) if side.heads is None else side.heads] += counts
     return found
+
+
+def hub_degree(stores: Stores) -> int:
+    """Return the number of neighbours from which a node joins others by chance, as years, genres and countries do.
+
+    It is the square root of the number of nodes, but at least 10 times the average.
+    """
+    schema = stores.schema
+    return round(max(math.sqrt(schema.nodes), _HUB * 2 * schema.edges / max(1, schema.nodes)))
 
 
 def well_known(stores: Stores, limit: int) -> pl.DataFrame:

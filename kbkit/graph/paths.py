@@ -22,7 +22,7 @@ from kbkit.assets.arguments import check_range
 from kbkit.display.render import clean
 from kbkit.errors import BadInputError, KbError, plural
 from kbkit.graph.drawn import Drawable
-from kbkit.graph.nodes import degrees_of_all
+from kbkit.graph.nodes import degrees_of_all, hub_degree
 from kbkit.graph.steps import CLOSED, Graph, Marks, RelationMove, Rows, closed, spread, work
 from kbkit.stores import Stores
 from kbkit.stores.adjacency import Ids
@@ -208,6 +208,7 @@ def paths(
     types: Iterable[str] | None = None,
     *,
     longer: bool = False,
+    max_degree: int | None = None,
 ) -> Paths:
     """Return the first ``limit`` shortest paths between two nodes; see :meth:`kbkit.kb.KnowledgeBase.paths`."""
     tables, schema, ends = stores.tables, stores.schema, (stores.nodes.find(start), stores.nodes.find(end))
@@ -217,6 +218,8 @@ def paths(
     _check(max_steps, limit)
     graph = Graph(schema, stores.adjacency, relations)
     marks = closed(schema, tables, types)
+    if max_degree is not None:
+        marks[stores.shared(degrees_of_all) > max_degree] = CLOSED
     layers, separate = _meet(graph, ends, max_steps, marks)
     sequences, count = ([], 0) if layers is None else _best(graph, layers, limit)
     if longer and sequences:
@@ -243,26 +246,37 @@ def _with_longer(
     limit: int,
     marks: Marks,
 ) -> list[Weighted]:
-    """Return the best of the shortest paths and of longer ones through nodes with fewer neighbours.
+    """Return the best of the shortest paths and of longer ones through nodes with fewer neighbours, by weight.
 
-    Each search leaves out the nodes with as many neighbours as the hub of the best path so far. The first of the
-    shortest paths is always listed.
+    Each search leaves out the nodes with as many neighbours as the hub of the best path so far, the first one all hubs
+    (:func:`kbkit.graph.nodes.hub_degree`). Paths without hubs are preferred; the first of the shortest paths is always
+    listed.
     """
-    degrees = stores.shared(degrees_of_all)
+    degrees, hubs = stores.shared(degrees_of_all), hub_degree(stores)
+
+    def largest(path: Weighted) -> int:
+        return int(degrees[list(path[1][1:-1])].max(initial=0))
+
     found = dict.fromkeys(shortest)
-    for _ in range(_ROUNDS):
+    for number in range(_ROUNDS + 1):
         best = min(found)[1]
         if len(best) < 3:  # the ends are neighbours
             break
-        hub = min(int(degrees[list(path[1:-1])].max()) for _, path in found)
+        hub = min(largest(path) for path in found)
+        if number == 0:
+            if hub <= hubs:
+                continue
+            hub = hubs + 1
         closed_marks = marks.copy()
         closed_marks[degrees >= hub] = CLOSED
         layers, _ = _meet(graph, ends, max_steps, closed_marks)
+        if layers is None and number == 0:
+            continue
         if layers is None:
             break
         found |= dict.fromkeys(_best(graph, layers, limit)[0])
-    ranked = sorted(found)[:limit]
-    return ranked if shortest[0] in ranked else [*ranked[:-1], shortest[0]]
+    ranked = sorted(found, key=lambda path: (largest(path) > hubs, path))[:limit]
+    return sorted(ranked if shortest[0] in ranked else [*ranked[:-1], shortest[0]])
 
 
 def _check(max_steps: int, limit: int) -> None:

@@ -11,7 +11,7 @@ from kbkit.errors import Command, KbError, Option, sentence
 _OPTIONS = {
     **{"timeout": ".timeout", "params": ".set", "param": ".set", "slots": ".set", "limit": ".rows", "k": ".search -k"},
     **{"within": ".search --within", "type": ".search --type", "mode": ".search --mode", "format": ".format"},
-    **{"output": ".output"},
+    **{"output": ".output", "language": ".mode"},
 }
 """Options and the dot-commands that set them in the shell; other options belong to the command line."""
 _COMMANDS = {

@@ -7,6 +7,7 @@ exactly, then case-insensitively, then as an alias.
 from __future__ import annotations
 
 import bisect
+import re
 import urllib.parse
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from kbkit.errors import Command, KbError, UnknownNameError
+from kbkit.errors import Command, KbError, Part, UnknownNameError
 from kbkit.schema import Schema
 from kbkit.stores.arrays import distinct
 from kbkit.stores.folding import caseless, ends_word, words, words_of
@@ -32,6 +33,8 @@ SEARCH_HINT = ("Search by words: ", Command("search KB TEXT"))
 """Hint for an unknown node with no similar name."""
 
 _MIN_SIMILARITY = 0.8
+_SHORTEST_WORD = 3
+"""Characters of a text that is looked for as words of names."""
 _MAX_SHARED = 1_000
 """Nodes of one name that :meth:`Nodes.called` compares; more of them are left to the ranking."""
 
@@ -73,7 +76,9 @@ class Nodes(NodeDirectory):
                 return ids[0]
         node_type, text, _ = readings[0]
         close = [row.name for row in self.closest(text, node_type)]
-        hint = () if close else SEARCH_HINT
+        hint: tuple[Part, ...] = () if close else SEARCH_HINT
+        if whole := [name for name in close if f" {words(text)} " in f" {words(name)} "]:
+            hint = (f"Did you mean {' or '.join(map(repr, whole))}?",)
         raise UnknownNameError("node", text, close, f"type {node_type}" if node_type else "", *hint)
 
     def _readings(self, reference: str) -> list[tuple[str | None, str, bool]]:
@@ -296,17 +301,23 @@ class Nodes(NodeDirectory):
     def closest(self, text: str, node_type: str | None = None, limit: int = 5, *, keys: bool = False) -> list[NodeRow]:
         """Return the nodes of a primary type (None: any) whose names, or ``keys``, are similar to a text, best first.
 
-        The measure is Jaro-Winkler similarity in lower case, at least 0.8. If nodes share a name, only the first is
-        returned.
+        Those of which the text is whole words come first, the shortest before the others; then those of a Jaro-Winkler
+        similarity in lower case of at least 0.8. If nodes share a name, only the first is returned.
         """
         column = "key" if keys else "name"
         where = "WHERE type = $type" if node_type else ""
+        given = {"text": _unicode(text), "limit": limit, **({"type": node_type} if node_type else {})}
+        whole = "false"
+        if len(text.strip()) >= _SHORTEST_WORD:
+            given["words"] = rf"(^|[^\pL\pN]){re.escape(_unicode(text.strip().lower()))}($|[^\pL\pN])"
+            whole = f"contains(lower({column}), lower(trim($text))) AND regexp_matches(lower({column}), $words)"
         rows = self._tables().rows(
             f"""SELECT id FROM (
-                SELECT {column}, min(id) AS id, jaro_winkler_similarity(lower({column}), lower($text)) AS similarity
-                FROM nodes {where} GROUP BY {column} HAVING similarity >= {_MIN_SIMILARITY})
-            ORDER BY similarity DESC, {column} LIMIT $limit""",
-            {"text": _unicode(text), "limit": limit, **({"type": node_type} if node_type else {})},
+                SELECT {column}, min(id) AS id, {whole} AS whole,
+                    jaro_winkler_similarity(lower({column}), lower($text)) AS similarity
+                FROM nodes {where} GROUP BY {column} HAVING whole OR similarity >= {_MIN_SIMILARITY})
+            ORDER BY whole DESC, if(whole, length({column}), 0), similarity DESC, {column} LIMIT $limit""",
+            given,
         )
         return self._rows([node for (node,) in rows])
 

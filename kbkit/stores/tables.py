@@ -168,7 +168,7 @@ class Tables:
         except (duckdb.Error, RuntimeError, UnicodeEncodeError) as error:
             if isinstance(error, RuntimeError) and (short := shortage(error)):
                 raise short from error
-            raise _query_error(_with_position(cursor, text, params or {}, error), text, self._called) from error
+            raise _query_error(_with_position(cursor, text, params or {}, error), text, self._hint_of_table) from error
         finally:
             if on is None:
                 cursor.close()
@@ -176,13 +176,18 @@ class Tables:
                 for name in frames or ():
                     on.unregister(name)
 
-    def _called(self, name: str) -> list[str]:
-        """Return the tables of types and relations with a name, if they have another: ``type_order`` of ``order``."""
-        query = " UNION ".join(
-            f"SELECT sql_name FROM kb.{table}s WHERE lower({table}) = lower($name) AND lower(sql_name) <> lower($name)"
-            for table in ("type", "relation")
+    def _hint_of_table(self, name: str, hint: str) -> str:
+        """Return a hint with the tables that an unknown one may mean; ``hint`` is that of DuckDB.
+
+        They are those of the type and the relation with this name (``type_order`` of ``order``), or the closest ones.
+        """
+        query = " UNION ALL ".join(
+            f"SELECT lower({table}), sql_name, {table == 'type'} FROM kb.{table}s" for table in ("type", "relation")
         )
-        return sorted(table for (table,) in self.rows(query, {"name": name}))
+        known = self.rows(query)
+        if called := sorted({table for given, table, _ in known if given == name.lower() != table.lower()}):
+            return f"Did you mean {' or '.join(map(repr, called))}?"
+        return hint or (suggest(name, [table for _, table, is_type in known if is_type], noun="types") if known else "")
 
     def connect(self) -> duckdb.DuckDBPyConnection:
         """Return a connection that keeps tables, variables and settings between statements, and that only it sees."""
@@ -369,17 +374,17 @@ def _with_position(cursor: duckdb.DuckDBPyConnection, text: str, params: Values,
     return error
 
 
-def _query_error(error: Exception, text: str, called: Callable[[str], Sequence[str]] = lambda _: ()) -> QueryError:
+def _query_error(error: Exception, text: str, table: Callable[[str, str], str] = lambda _, hint: hint) -> QueryError:
     """Return DuckDB's error as a :class:`QueryError`, with its line and column and the closest names.
 
-    ``called`` returns the tables of a type or relation, whose names may differ from theirs.
+    ``table`` returns the hint for an unknown table, given that of DuckDB.
     """
     details = _details(str(error))
     known = [name for name in details.get("candidates", "").split(",") if name]
     hint = suggest(details["name"], known) if known and "name" in details else ""
     hint = hint if hint.startswith("Did you mean") else ""  # the candidates are guesses, not all names
-    if details.get("type") == "Table" and (tables := called(details.get("name", ""))):
-        hint = f"Did you mean {' or '.join(map(repr, tables))}?"
+    if details.get("type") == "Table" and details.get("name"):
+        hint = table(details["name"], hint)
     if not details.get("position", "").isdecimal():
         return QueryError(first_line(error), hint)
     before = text.encode()[: int(details["position"])].decode(errors="ignore")  # DuckDB counts bytes

@@ -387,6 +387,9 @@ prefx a: <http://a> SELECT * { ?s ?p ?o }
 RESEMBLES_AN_EXPRESSION = r"""
 MATCH (n:Person {name: "Ann"})-[:KNOWS]->(m) RETURN m.name
 match (a)-->(b) return b
+updated maps = better maps
+country[area_km2 < 5]
+city in `the north`
 """
 PLAIN_WORDS = r"""
 selct name, key from country
@@ -415,7 +418,6 @@ creator of worlds, from nothing
 crate of apples
 inserts and updates
 updates from the field, 2010
-updated maps = better maps
 deleted scenes from Alien
 form of government
 from form to function

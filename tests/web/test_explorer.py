@@ -34,6 +34,7 @@ import kbkit
 from kbkit.benchmarks.people.labels import Labels
 from kbkit.display import render
 from kbkit.errors import KbError, QueryTimeoutError
+from kbkit.graph.nodes import degrees_of_all
 from kbkit.kb import KnowledgeBase
 from kbkit.measures.files import read_gold
 from kbkit.web.explore import access, links, query_results
@@ -46,6 +47,7 @@ from tests.conftest import SCRIPT
 from tests.explorer import HOST, TOKEN, opened, served
 
 PART = {"HX-Request": "true"}
+ENDS = ("NPL", "FRA")
 ENDLESS = "SELECT count(*) FROM range(1000000000) a, range(1000000) b WHERE (a.range * b.range) % 7 = 3"
 """Runs for years."""
 
@@ -249,7 +251,7 @@ def test_a_graph_has_a_limit(client: Any, world: KnowledgeBase) -> None:
     assert client.get("/graph/data", params={"node": "Africa", "open": ["x"] * 41}).status_code == 400
 
 
-def test_paths_are_listed_and_drawn(client: Any) -> None:
+def test_paths_are_listed_and_drawn(client: Any, world: KnowledgeBase) -> None:
     ends = {"from": "country#FRA", "to": "Tokyo"}
     page = client.get("/paths", params=ends)
     assert "shortest path" in shown(page)
@@ -260,11 +262,50 @@ def test_paths_are_listed_and_drawn(client: Any) -> None:
     assert data["nodes"][0]["name"] == "France"
     assert client.get(data["files"]["graphml"]).status_code == 200
     none = client.get("/paths", params={**ends, "relation": "speaks"})
-    assert "No path of at most 4 steps" in shown(none)
+    assert "No path of at most 6 steps" in shown(none)
     unknown = client.get("/paths", params={"from": "Frence", "to": "Tokyo"})
     assert unknown.status_code == 404
-    assert "/paths?from=country%23FRA&to=Tokyo&steps=4" in Page(unknown.text).links()
+    assert "/paths?from=country%23FRA&to=Tokyo&steps=6" in Page(unknown.text).links()
     assert client.get("/paths/data", params={**ends, "relation": "speaks"}, headers=PART).status_code == 400
+    assert page.text.count(" checked") == len(world.schema.relations) + len(world.schema.node_types)
+    assert "checked" not in re.sub(r'value="speaks" checked', "", re.sub(r'name="type"[^>]*', "", none.text))
+
+
+def test_paths_avoid_hubs_and_types_and_are_saved_as_text(client: Any, world: KnowledgeBase) -> None:
+    ends = {"from": "Nepal", "to": "France"}
+    assert "without hubs (more than 67 neighbours)" in shown(client.get("/paths", params=ends))
+    degrees = world.stores.shared(degrees_of_all)
+
+    def inner(**more: str) -> list[tuple[str, int]]:
+        nodes = client.get("/paths/data", params={**ends, **more}).json()["nodes"]
+        paths = [urllib.parse.unquote(node["page"]).removeprefix("/node/").split("/", 1) for node in nodes]
+        found = [world.find("#".join(path)) for path in paths]
+        return [(path[0], int(degrees[node])) for path, node in zip(paths, found, strict=True) if path[1] not in ENDS]
+
+    assert sorted(degree for _, degree in inner())[-2] < 67  # by default, only the shortest path leads through a hub
+    assert max(degree for _, degree in inner(shortest="1")) > 100
+    assert max(degree for _, degree in inner(nohubs="1")) <= 67
+    assert {kind for kind, _ in inner(type="country")} == {"country"}
+    text = client.get("/paths/file", params={**ends, "format": "md"})
+    assert text.headers["content-type"].startswith("text/markdown")
+    assert re.search(r"^# Nepal to France\n\n\d+ shortest paths.*^1\. Nepal .* France", text.text, re.S | re.M)
+    assert "- France: `country#FRA`" in text.text
+
+
+def test_nodes_that_are_unknown_have_suggestions(client: Any) -> None:
+    chosen = shown(client.get("/paths", params={"from": "Sea", "to": "Nepal"})).partition("Instead of")[2]
+    assert chosen.startswith(" Sea : Red Sea")  # whole words before similar ones
+    assert "No name is like xyzzyq" in shown(client.get("/paths", params={"from": "xyzzyq", "to": "Nepal"}))
+    assert "Enter a node in the field to." in shown(client.get("/paths", params={"from": "Nepal", "to": ""}))
+    assert "Enter a node in" not in shown(client.get("/paths"))
+    graph = client.get("/graph", params={"node": "Lake"})
+    assert graph.status_code == 404
+    assert "Did you mean '" in shown(graph)
+    similar = [link for link in Page(graph.text).links() if link.startswith("/graph?node=")]
+    assert "Lake" in urllib.parse.unquote_plus(similar[0])
+    assert client.get(similar[0]).status_code == 200
+    nothing = client.get("/complete", params={"from": "xyzzyq"})
+    assert "No match" in shown(nothing)
 
 
 def test_queries_in_every_language(client: Any, world: KnowledgeBase) -> None:
@@ -408,9 +449,9 @@ def test_views_of_a_result(client: Any, monkeypatch: pytest.MonkeyPatch) -> None
     assert "Rows 191–197 of 197 First Previous" in shown(view(page="99"))
     largest = view(order="2", desc="1")
     assert re.search(r'aria-sort="descending".*?Russia.*?Canada', largest.text, re.S)
-    assert largest.headers["hx-replace-url"].endswith("order=2&desc=1")
+    assert largest.headers["hx-push-url"].endswith("order=2&desc=1")
     kept = view(f1="land", f2=">400000", order="2")
-    assert re.search(r"197 rows in [\d.]+ s; 1 match the filters", shown(kept))
+    assert re.search(r"1 of 197 rows match the filters; ran in [\d.]+ s", shown(kept))
     assert "Thailand" in shown(kept)
     wrong = view(f2="> many")
     assert "Invalid filter for the numbers of area_km2: 'many'" in shown(wrong)
@@ -421,12 +462,88 @@ def test_views_of_a_result(client: Any, monkeypatch: pytest.MonkeyPatch) -> None
     assert re.search(r">17,098,246</a>", columns.text)
     assert "Russia" in shown(client.get(most.replace("/query?", "/query/view?"), headers=PART))
     chosen = next(html.unescape(link) for link in Page(columns.text).links() if "f3=" in link)
-    assert "193 match the filters" in shown(client.get(chosen.replace("/query?", "/query/view?"), headers=PART))
+    members = client.get(chosen.replace("/query?", "/query/view?"), headers=PART)
+    assert "193 of 197 rows match the filters" in shown(members)
     chart = client.get("/query/chart", params={**query, "column": ["1", "2"], "order": "2", "desc": "1"}).json()
     assert (chart["total"], chart["columns"][0][0], chart["columns"][1][0]) == (197, "Russia", 17098246)
+    assert [values[0] for values in chart["nodes"]] == ["country", "RUS", "Russia"]
+    bare = client.get("/query/chart", params={"q": "SELECT 1 AS x", "column": "0"}).json()
+    assert (bare["columns"], "nodes" in bare) == ([[1]], False)
     assert client.get("/query/run", params=query).history[0].headers["location"] == "/query?" + urllib.parse.urlencode(
         query
     )
+
+
+def test_each_view_of_a_result_is_an_address_that_back_leaves(client: Any) -> None:
+    query = {"q": "SELECT id, name, area_km2 FROM country"}
+
+    def header(before: dict[str, str], **after: str) -> str:
+        shown_before = f"{HOST}{links.page('/query', **query, **before)}"
+        headers = {**PART, "HX-Current-URL": shown_before}
+        answer = client.get("/query/view", params={**query, **after}, headers=headers)
+        [name] = {"hx-push-url", "hx-replace-url"} & set(answer.headers)
+        assert answer.headers[name] == links.page("/query", **query, **after)
+        return name
+
+    assert header({}) == "hx-replace-url"  # a page that is loaded
+    assert header({}, view="columns") == "hx-push-url"
+    assert header({"view": "columns"}, order="2", desc="1") == "hx-push-url"
+    assert header({}, f1="p") == "hx-push-url"
+    assert header({"f1": "p"}, f1="pa") == "hx-replace-url"  # a filter that is typed is one step
+    assert header({"f1": "pa"}) == "hx-push-url"
+
+
+def test_numbers_have_separators_except_years_and_ids(client: Any) -> None:
+    def cells(text: str) -> list[str]:
+        page = client.get("/query/run", params={"q": text}, headers=PART).text
+        return re.findall(r"<td class=n[^>]*>([^<]*)</td>", page)
+
+    rows = "(VALUES (1492, 1830, 7100, 4400, 10), (2000, 4999, 12000, 9500, 1200)) t(founded, n_id, sales, code, cost)"
+    found = cells(f"SELECT * FROM {rows}")
+    assert found == ["1492", "1830", "7,100", "4400", "10", "2000", "4999", "12,000", "9500", "1,200"]
+    assert cells("SELECT 1400 AS year, 5000 AS pages") == ["1400", "5,000"]
+
+
+def test_filters_are_shown_in_all_views_and_restrict_the_files(client: Any) -> None:
+    query = {"q": "SELECT id, name, area_km2, un_status FROM country", "f1": "land", "f2": ">400000"}
+    views = {
+        view: client.get("/query/view", params={**query, "view": view}, headers=PART)
+        for view in ("table", "columns", "graph", "chart", "code")
+    }
+    assert {view: "1 of 197 rows match the filters" in shown(page) for view, page in views.items()} == dict.fromkeys(
+        views, True
+    )
+    assert "name contains land × area_km2 >400000 × Clear all filters" in shown(views["chart"])
+    addresses = [html.unescape(link) for link in Page(views["chart"].text).links()]
+    cleared = next(link for link in addresses if "f1=" not in link and "f2=" in link and "view=chart" in link)
+    fewer = client.get(cleared.replace("/query?", "/query/view?"), headers=PART)
+    assert re.search(r"\d\d of 197 rows match the filters", shown(fewer))
+    csv = next(link for link in addresses if link.startswith("/query/file") and link.endswith("format=csv"))
+    assert [line.split(",")[1] for line in client.get(csv).text.splitlines()] == ["name", "Thailand"]
+    whole = client.get("/query/file", params={"q": query["q"], "format": "csv"})
+    assert len(whole.text.splitlines()) == 198
+
+
+def test_what_a_text_was_read_as_is_said(client: Any) -> None:
+    def run(text: str, **more: str) -> str:
+        return shown(client.get("/query/run", params={"q": text, **more}, headers=PART))
+
+    assert "Read as a search for words." in run("long rivers")
+    assert "Read as" not in run("long rivers", language="search")
+    assert "**" not in run("longest river in Africa")
+    assert "<mark>" in client.get("/query/run", params={"q": "longest river in Africa"}, headers=PART).text
+    assert "Read as SQL." in run("SELECT 1")
+    assert "Read as an expression." in run("river{length_km > 5000}")
+    refused = run("which rivers have length [ 5000?")
+    assert "Not answered: " in refused
+    assert "rows in" not in refused
+    wrong = run("river[length_km > 5000]")
+    assert "Write conditions in braces: type{attribute < 10}. Read as an expression" in wrong
+    assert "Go to line 1, column 6" in wrong
+    assert "Did you mean 'river'?" in run("SELECT * FROM rivers")
+    assert "Valid types: " in run("SELECT * FROM automobiles")
+    assert "put them in quotes or use the language Search" in run("show rivers")
+    assert ".mode" not in run("updated maps = better maps")
 
 
 def test_graphs_of_results(client: Any) -> None:
@@ -504,6 +621,10 @@ def test_the_schema_is_drawn_listed_and_linked(client: Any, world: KnowledgeBase
     assert re.search(r"Danube|Rhine", shown(about))
     assert "length_km bigint" in shown(about)
     assert client.get("/schema/type", params={"name": "x"}, headers=PART).status_code == 404
+    assert "/schema?type=river" in Page(page.text).links()
+    lengths = [html.unescape(link) for link in Page(page.text).links() if "length_km" in link]
+    statistics = client.get(lengths[0].replace("/query?", "/query/view?"), headers=PART)
+    assert re.search(r"length_km integer .* 6,650 ", shown(statistics))
     few = shown(client.get("/schema", params={"find": "capital"}))
     assert "country capital has the capital city 209" in few
     assert "flows_into" not in few
@@ -511,6 +632,19 @@ def test_the_schema_is_drawn_listed_and_linked(client: Any, world: KnowledgeBase
     for link in samples[::7]:
         answer = client.get(link.replace("/query?", "/query/view?"), headers=PART)
         assert re.search(r"[1-9]\d* rows? in", shown(answer)), link
+
+
+def test_suspicious_data_is_listed_with_queries(client: Any, world: KnowledgeBase) -> None:
+    for page in ("/", "/schema"):
+        assert "/check" in Page(client.get(page).text).links()
+    page = client.get("/check")
+    findings = world.suspicions()
+    assert findings.height > 10
+    found = [html.unescape(link) for link in Page(page.text).links() if link.startswith("/query?")]
+    assert found == [links.page("/query", q=sql, language="sql") for sql in findings["sql"]]
+    answer = client.get(found[0].replace("/query?", "/query/view?"), headers=PART)
+    assert re.search(r"[1-9]\d* rows? in", shown(answer))
+    assert "kbkit duplicates" in shown(page)
 
 
 def test_a_link_of_another_site_runs_no_query(client: Any) -> None:

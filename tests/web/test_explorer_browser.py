@@ -239,7 +239,7 @@ def test_a_result_is_sorted_filtered_counted_and_drawn(tab: Tab) -> None:
     for arrow in "▲▼":
         page.locator("thead").get_by_role("link", name="length_km").click()
         page.get_by_text(arrow).wait_for()
-    assert page.locator("#result tbody tr").first.inner_text().split() == [*_first_row(page), "Nile", "6650"]
+    assert page.locator("#result tbody tr").first.inner_text().split() == [*_first_row(page), "Nile", "6,650"]
     page.locator("#filter-2").press_sequentially("<6000")
     page.get_by_text("match the filters").wait_for()
     assert page.evaluate("document.activeElement.id") == "filter-2"
@@ -247,6 +247,11 @@ def test_a_result_is_sorted_filtered_counted_and_drawn(tab: Tab) -> None:
     page.get_by_text("match the filters").wait_for()
     page.get_by_role("link", name="Columns").click()
     page.get_by_text("all differ").wait_for()
+    page.get_by_title("Sort the rows").last.click()
+    page.get_by_text("▼").wait_for()
+    page.go_back()
+    page.get_by_text("all differ").wait_for()
+    assert "view=columns" in page.url
     page.get_by_role("link", name="Chart").click()
     page.get_by_text(re.compile("rows; the 40 largest")).wait_for()
     assert page.evaluate("kbkit_chart.view.data('rows').length") > 200
@@ -254,6 +259,28 @@ def test_a_result_is_sorted_filtered_counted_and_drawn(tab: Tab) -> None:
     page.get_by_label("Marks").select_option("point")
     page.wait_for_function("() => kbkit_chart.spec.mark.type === 'point'")
     assert "mark=point" in page.url
+    page.go_back()
+    page.wait_for_function("() => globalThis.kbkit_chart?.spec.mark.type === 'bar'")
+    page.go_forward()
+    page.wait_for_function("() => globalThis.kbkit_chart?.spec.mark.type === 'point'")
+    page.get_by_label("Logarithmic").select_option("y")
+    page.wait_for_function("() => kbkit_chart.spec.encoding.y.scale?.type === 'log'")
+    assert "log=y" in page.url
+    place = page.evaluate(
+        "(() => { const are = (m) => m.marktype === 'symbol' && m.items.length > 9;"
+        " const of = (m) => are(m) ? m : (m.items ?? []).map(of).find(Boolean);"
+        " const [{ x, y }] = of(kbkit_chart.view.scenegraph().root).items, [left, top] = kbkit_chart.view.origin();"
+        " const { left: beside, top: above } = kbkit_chart.view.padding();"
+        " return [x + left + beside, y + top + above]; })()"
+    )
+    page.locator("#chart canvas").hover(position={"x": place[0], "y": place[1]})
+    page.locator("#chart-tip", has_text="name: ").wait_for()
+    told = page.locator("#chart-tip").inner_text()
+    page.locator("#chart canvas").click(position={"x": place[0], "y": place[1]})
+    page.wait_for_url("**/node/river/*")
+    assert f"name: {page.get_by_role('heading', level=1).inner_text()}" in told
+    page.go_back()
+    page.wait_for_function("() => globalThis.kbkit_chart?.spec.mark.type === 'point'")
     with page.expect_download() as saved:
         page.get_by_role("button", name="SVG").click()
     assert "<svg" in Path(saved.value.path()).read_text()
@@ -268,6 +295,12 @@ def test_the_schema_shows_a_type(tab: Tab) -> None:
     page.get_by_label("Find a type in the drawing").fill("river")
     page.keyboard.press("Enter")
     panel = page.get_by_role("complementary", name="Type")
+    panel.get_by_role("heading", name="river").wait_for()
+    page.locator("#tables").get_by_role("link", name="mountain").first.click()
+    panel.get_by_role("heading", name="mountain").wait_for()
+    page.reload()  # the type is in the address
+    panel.get_by_role("heading", name="mountain").wait_for()
+    page.locator("#tables").get_by_role("link", name="river").first.click()
     panel.get_by_role("heading", name="river").wait_for()
     panel.get_by_role("link", name="river → flows_into → sea").click()
     page.get_by_text("162 rows in").wait_for()
@@ -386,14 +419,21 @@ SCREENS = {
         "/graph", node="country#NPL", size="*pagerank", colour="area_km2", layout="rings", hide="type:mountain"
     ),
     "graph": links.page("/graph", node="country#NPL"),
+    "unknown node": links.page("/paths", from_="Nepal", to="xyzzyq"),
+    "chosen paths": links.page("/paths", from_="Nepal", to="France", type=["country", "continent"], nohubs=1),
     "paths": links.page("/paths", from_="Nepal", to="France"),
     "query": links.page("/query", q='country:"Nepal" -> [borders] -> country'),
     **{
         f"query as {view}": links.page("/query", q="SELECT id, name, area_km2 FROM country", view=view)
         for view in ("table", "columns", "chart", "code", "graph")
     },
+    "filtered chart": links.page(
+        "/query", q="SELECT id, name, area_km2 FROM country", view="chart", log="x", f1="land", f2=">1000"
+    ),
     "wrong query": links.page("/query", q="SELECT nme FROM country"),
     "schema": "/schema",
+    "type": "/schema?type=river",
+    "check": "/check",
     "error": "/node/country/nowhere",
 }
 

@@ -109,11 +109,11 @@ class _Others:
 
     def load(self) -> Router:
         """Import the screens; return their routes."""
-        from kbkit.web.explore import complete, graph, label, node, paths, query, saved, schema, search
+        from kbkit.web.explore import check, complete, graph, label, node, paths, query, saved, schema, search
 
         with self._lock:  # a screen has state: it is made once
             if self._routes is None:
-                screens = [search, node, graph, paths, query, schema, label, complete, saved]
+                screens = [search, node, graph, paths, query, schema, check, label, complete, saved]
                 self._routes = Router([route for screen in screens for route in screen.routes(self._site)])
             return self._routes
 

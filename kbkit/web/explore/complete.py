@@ -27,6 +27,7 @@ def routes(site: Site) -> list[Route]:
         own = [f"{row.type}#{row.key}" for row in found]
         fills = "q" not in request.query_params  # else a choice leads to the page of the node
         shown = list(zip(found, map(site.reference, own) if fills else own, strict=True))
-        return site.page("complete.html", request, found=shown)
+        missing = fills and bool(typed)  # other texts may be words to search for
+        return site.page("complete.html", request, found=shown, missing=missing)
 
     return [site.route("/complete", complete)]

@@ -51,6 +51,19 @@ def sql_of_type(kind: NodeType) -> str:
     return f"SELECT * FROM {identifier(kind.table)}"
 
 
+def sql_of_attribute(kind: NodeType, attribute: str) -> str:
+    """Return SQL for the values of an attribute, with the nodes that have them."""
+    from kbkit.stores.sql_names import identifier  # it would delay the first page
+
+    names = dict.fromkeys(("id", "name", attribute))
+    return f"SELECT {', '.join(map(identifier, names))} FROM {identifier(kind.table)}"
+
+
+def statistics(kind: NodeType, attribute: str) -> str:
+    """Return the address of the statistics of an attribute."""
+    return page("/query", q=sql_of_attribute(kind, attribute), language="sql", view="columns")
+
+
 def reference(request: Request) -> str:
     """Return the node that an address names. Raises :class:`HTTPException` if it names none."""
     given = request.query_params.get("ref")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from starlette.responses import JSONResponse, Response
 
 from kbkit.display.drawing import page
+from kbkit.display.render import clean
 from kbkit.english.headings import relation_verb, relation_words
 from kbkit.errors import KbError
+from kbkit.graph.nodes import hub_degree
 from kbkit.web.explore import links
 from kbkit.web.explore.graph import FILES, PALETTE, drawn_file, drawn_values
 from kbkit.web.explore.site import said, status_of
@@ -64,7 +67,11 @@ class _Paths:
             problem=said(problem),
             meant=self._meant(asked) if problem else {},
             all_relations=relations,
+            all_types=[(t.name, t.members) for t in schema.node_types if t.members],
+            hub=hub_degree(self._site.kb.stores),
             in_words=lambda path: _in_words(schema, path),
+            lacks=_lacks(request, asked),
+            markdown=f"/paths/file?format=md&{request.url.query}",
         )
 
     def _meant(self, asked: dict[str, Any]) -> dict[str, list[tuple[str, str, str, str]]]:
@@ -74,8 +81,12 @@ class _Paths:
             try:
                 self._site.kb.find(asked[end])
             except KbError:
-                close = self._site.kb.stores.nodes.closest(asked[end], limit=_CLOSE)
+                nodes = self._site.kb.stores.nodes
+                same = nodes.by_name(None, [asked[end]])[0]
+                close = same[:_CLOSE] or nodes.closest(asked[end], limit=_CLOSE)
                 given = {"from_": asked["start"], "to": asked["end"], "steps": asked["steps"]}
+                given |= {"relation": asked["relations"], "type": asked["types"]}
+                given |= {flag: 1 for flag in ("shortest", "nohubs") if asked[flag]}
                 meant[asked[end]] = [
                     (row.type, row.key, row.name, links.page("/paths", **{**given, name: f"{row.type}#{row.key}"}))
                     for row in close
@@ -95,17 +106,60 @@ class _Paths:
         return JSONResponse(shown, headers={"Cache-Control": "no-store"})
 
     def file(self, request: Request) -> Response:
-        """Return the drawing as a file."""
+        """Return the drawing as a file, or the list of paths as Markdown."""
+        if links.text(request, "format") == "md":
+            text = self._markdown(self._found(_asked(request)))
+            headers = {"Content-Disposition": 'attachment; filename="paths.md"', "Cache-Control": "no-store"}
+            return Response(text.encode("utf-8", "replace"), media_type="text/markdown", headers=headers)
         return drawn_file(request, lambda: self._found(_asked(request)))
 
+    def _markdown(self, found: Paths) -> str:
+        """Return the paths in words, with the references of the nodes below."""
+        lines: list[str] = []
+        places: dict[int, Place] = {}
+        for number, path in enumerate(found, 1):
+            said = "".join(f" {words} {_escaped(node.name)}" for words, node in _in_words(self._site.kb.schema, path))
+            weight = f" (weight {path.weight:.1f})" if len(path) > 1 else ""
+            lines.append(f"{number}. {_escaped(path.start.name)}{said}{weight}")
+            places |= {node.id: node for node in path.nodes}
+        nodes = [f"- {_escaped(node.name)}: `{node.reference.replace('`', '')}`" for node in places.values()]
+        title = f"# {_escaped(found.start.name)} to {_escaped(found.end.name)}"
+        note = "The weight is the sum of log₂ of the numbers of neighbours of the nodes between the ends."
+        return "\n".join([title, "", f"{found.summary}. {note}", "", *lines, "", "## Nodes", "", *nodes, ""])
+
     def _found(self, asked: dict[str, Any]) -> Paths:
-        given = (asked["start"], asked["end"], asked["steps"], asked["limit"], tuple(asked["relations"]))
-        return self._kept(*given, asked["shortest"])
+        given = (asked["start"], asked["end"], asked["steps"], asked["limit"])
+        return self._kept(*given, tuple(asked["relations"]), tuple(asked["types"]), asked["shortest"], asked["nohubs"])
 
     def _searched(
-        self, start: str, end: str, steps: int, limit: int, relations: tuple[str, ...], shortest: bool
+        self,
+        start: str,
+        end: str,
+        steps: int,
+        limit: int,
+        relations: tuple[str, ...],
+        types: tuple[str, ...],
+        shortest: bool,
+        nohubs: bool,
     ) -> Paths:
-        return self._site.kb.paths(start, end, steps, limit, relations or None, longer=not shortest)
+        kb = self._site.kb
+        most = hub_degree(kb.stores) if nohubs else None
+        return kb.paths(
+            start, end, steps, limit, relations or None, types or None, longer=not shortest, max_degree=most
+        )
+
+
+def _lacks(request: Request, asked: dict[str, Any]) -> str:
+    """Return what a form that was sent lacks."""
+    if not {"from", "to"} & set(request.query_params) or (asked["start"] and asked["end"]):
+        return ""
+    ends = [name for name, end in (("From", "start"), ("to", "end")) if not asked[end]]
+    return f"Enter a node in the field {' and '.join(ends)}."
+
+
+def _escaped(text: str) -> str:
+    """Return a text for Markdown, on one line."""
+    return re.sub(r"([\\`*_\[\]<>#|~])", r"\\\1", " ".join(clean(text).split()))
 
 
 def _in_words(schema: Schema, path: GraphPath) -> list[tuple[str, Place]]:
@@ -132,8 +186,10 @@ def _asked(request: Request) -> dict[str, Any]:
     return {
         "start": links.text(request, "from"),
         "end": links.text(request, "to"),
-        "steps": links.number(request, "steps", 4, 1, 10),
+        "steps": links.number(request, "steps", 6, 1, 10),
         "limit": links.number(request, "limit", 10, 1, 100),
         "relations": links.texts(request, "relation", 200),
+        "types": links.texts(request, "type", 200),
         "shortest": links.flag(request, "shortest"),
+        "nohubs": links.flag(request, "nohubs"),
     }

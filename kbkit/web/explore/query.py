@@ -7,7 +7,7 @@ import os
 import tempfile
 import threading
 from typing import IO, TYPE_CHECKING, Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import anyio
 from starlette.background import BackgroundTask
@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response, Stream
 
 from kbkit.answers.errors import ExpressionError
 from kbkit.display.render import cell, chunks_of, clean
-from kbkit.english.headings import figure
+from kbkit.english.headings import LARGE, figure
 from kbkit.errors import KbError, QueryError
 from kbkit.executor import languages
 from kbkit.executor.outcomes import StatementOutcome
@@ -55,6 +55,15 @@ _CHOICES = {
     "answers": "Expression",
     "search": "Search",
     "ask": "Question",
+}
+
+
+_READ_AS = {
+    "sql": "as SQL",
+    "sparql": "as SPARQL",
+    "answers": "as an expression",
+    "search": "as a search for words",
+    "ask": "as a question",
 }
 
 
@@ -109,10 +118,7 @@ class _Query:
         except KbError as error:  # its address can be kept, too
             answer = self._failed(request, error)
         self._remember(answer, language, text)
-        shown = parse_qs(urlsplit(request.headers.get("hx-current-url", "")).query)
-        if [text] != shown.get("q"):  # else the page shows the query already
-            answer.headers["HX-Push-Url"] = state.url()
-        return answer
+        return _addressed(answer, request, state)
 
     def view(self, request: Request) -> Response:
         """Return a part of a result, which is kept or runs again: a page of its table, statistics, a graph, a chart."""
@@ -127,8 +133,7 @@ class _Query:
             answer = self._failed(request, error)
         if runs:
             self._remember(answer, language, text)
-        answer.headers["HX-Replace-Url"] = state.url()
-        return answer
+        return _addressed(answer, request, state)
 
     def _remember(self, answer: Response, language: str, text: str) -> None:
         """Add a query to the history, and let the page show it."""
@@ -147,7 +152,9 @@ class _Query:
         _refuse_foreign(request)
         state, kept = self._asked_result(request)
         columns = [int(text) for text in links.texts(request, "column", 3) if text.isdecimal() and len(text) < 5]
-        return JSONResponse(query_drawings.chart_content(kept, state, columns), headers={"Cache-Control": "no-store"})
+        return JSONResponse(
+            query_drawings.chart_content(self._site, kept, state, columns), headers={"Cache-Control": "no-store"}
+        )
 
     def _asked_result(self, request: Request) -> tuple[ResultState, KeptResult]:
         text, language = _asked(request)
@@ -157,13 +164,13 @@ class _Query:
         return ResultState.of(request, text, language), kept
 
     def file(self, request: Request) -> Response:
-        """Run a query; return all its rows as a file."""
+        """Run a query; return all its rows, or all that match the filters, as a file."""
         _refuse_foreign(request)
         text, language = _asked(request)
         kind = links.text(request, "format")
         if kind not in _FILES:
             raise HTTPException(400, f"Unknown format. Use {', '.join(_FILES)}.")
-        return self._file(text, language, kind)
+        return self._file(ResultState.of(request, text, language), kind)
 
     def why(self, request: Request) -> Response:
         """Return the proof of an answer as a part of the page."""
@@ -197,6 +204,8 @@ class _Query:
         view = state.view if frame is not None else "code"
         values: dict[str, Any] = {"rows": [], "found": 0, "pages": 1, "ids": []}
         try:
+            if state.filters and frame is not None:
+                values["found"] = len(kept.rows(state))
             if view == "table":
                 values |= self._table(kept, state)
             elif view == "columns":
@@ -218,13 +227,14 @@ class _Query:
             seconds=outcome.seconds,
             columns=kept.columns,
             numeric=[] if frame is None else [name for name in kept.columns if frame.schema[name].is_numeric()],
-            figures=_figures,
+            figures=lambda name, text: _figures(name, text, kept.separated.get(name, LARGE)),
             has_rows=frame is not None,
             total=total,
             many=kept.is_cut,
             forms=_forms(outcome, expression),
             files=list(_FILES),
             note=outcome.note,
+            read_as="" if state.language else _READ_AS.get(outcome.language, ""),
             problem=problem,
             **values,
         )
@@ -237,7 +247,7 @@ class _Query:
         shown = rows[(page - 1) * PAGE : page * PAGE]
         nodes = [kept.nodes[row] for row in shown] if kept.nodes else []
         return {
-            "rows": self._rows(kept.frame[shown], kept.columns, nodes, kept.outcome.language),
+            "rows": self._rows(kept.frame[shown], kept, nodes),
             "ids": nodes if kept.outcome.language == "answers" else [],
             "found": len(rows),
             "pages": pages,
@@ -245,23 +255,22 @@ class _Query:
             "start": (page - 1) * PAGE,
         }
 
-    def _rows(
-        self, frame: pl.DataFrame, shown: Sequence[str], nodes: Sequence[int], language: str
-    ) -> list[list[tuple[str, str, str]]]:
+    def _rows(self, frame: pl.DataFrame, kept: KeptResult, nodes: Sequence[int]) -> list[list[tuple[str, str, str]]]:
         """Return each value as (text, address of its node or nothing, type of the node).
 
         ``nodes`` are the nodes that the rows describe, if they do.
         """
+        shown = kept.columns
         named = next((name for name in ("name", "key", "id") if name in shown), "") if nodes else ""
         known = self._site.kb.stores.nodes.rows(list(set(nodes)))
-        iris = iris_of(self._site, frame) if language == "sparql" else {}
+        iris = iris_of(self._site, frame) if kept.outcome.language == "sparql" else {}
         titled = titles(self._site.kb.stores, [*known, *(node for node, *_ in iris.values())])
         result = []
         for number, row in enumerate(frame.iter_rows(named=True)):
             cells = []
             for name in shown:
                 value, kind, key = row[name], "", ""
-                text = cell(value if name in ENDS else figure(name, value))
+                text = cell(value if name in ENDS else figure(name, value, kept.separated.get(name, LARGE)))
                 if name == named:
                     kind, key = known[nodes[number]].type, known[nodes[number]].key
                     text = titled.get(nodes[number], text) if name == "name" else text
@@ -275,20 +284,22 @@ class _Query:
     def _failed(self, request: Request, error: KbError) -> Response:
         """Return the message about a query, with the place of the error in its text."""
         answer = self._site.failed(request, error)
+        text, language = _asked(request)
         line, column = _place(error, request.query_params.get("q", ""))
-        if line:
-            values = {"message": said(error), "line": line, "column": column}
-            return self._site.page("query_error.html", request, answer.status_code, **values)
-        return answer
+        read_as = "" if language else _READ_AS.get(self._results.executor().language(text), "")
+        values = {"message": said(error), "line": line, "column": column, "read_as": read_as}
+        return self._site.page("query_error.html", request, answer.status_code, **values)
 
-    def _file(self, text: str, language: str, kind: str) -> Response:
-        outcome, _ = self._results.outcome(text, language, _FILE)
+    def _file(self, state: ResultState, kind: str) -> Response:
+        outcome, nodes = self._results.outcome(state.text, state.language, _FILE)
         frame = outcome.frame
         if frame is None:
             raise KbError("The statement has no rows to save")
         if frame.height > _FILE.rows:
             hint = f"Use LIMIT, or save it with kbkit {outcome.language} KB QUERY -o FILE"
             raise KbError(f"The result has more than {_FILE.rows:,} rows", hint)
+        if state.filters or state.order >= 0:
+            frame = frame[KeptResult(outcome, frame, nodes, is_cut=False).rows(state)]
         file = _written(frame, kind)
         headers = {
             "Content-Disposition": f'attachment; filename="result.{kind}"',
@@ -330,13 +341,26 @@ def _place(error: KbError, text: str) -> tuple[int, int]:
     return 0, 0
 
 
-def _figures(name: str, text: str) -> str:
+def _addressed(answer: Response, request: Request, state: ResultState) -> Response:
+    """Give the browser the address of a result, which the button Back leaves for the one before.
+
+    While a person types a filter, each text replaces the one before.
+    """
+    before = dict(parse_qsl(urlsplit(request.headers.get("hx-current-url", "")).query))
+    after = dict(parse_qsl(urlsplit(state.url()).query))
+    differ = {name for name in before | after if before.get(name) != after.get(name)}
+    typed = all(name in before and name in after and name[0] == "f" and name[1:].isdecimal() for name in differ)
+    answer.headers["HX-Replace-Url" if typed else "HX-Push-Url"] = state.url()
+    return answer
+
+
+def _figures(name: str, text: str, least: int) -> str:
     """Return a value of a column of numbers, which is text, with separators as in the table."""
     if name in ENDS:
         return text
     for kind in (int, float):
         with contextlib.suppress(ValueError):
-            return cell(figure(name, kind(text)))
+            return cell(figure(name, kind(text), least))
     return text
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from kbkit.display.drawing import page
 from kbkit.display.render import cell, clean
 from kbkit.errors import KbError
@@ -78,13 +80,21 @@ def graph_content(site: Site, kept: KeptResult, state: ResultState) -> dict[str,
     return shown
 
 
-def chart_content(kept: KeptResult, state: ResultState, columns: list[int]) -> dict[str, Any]:
-    """Return the rows of some columns as lists, for a chart; dates are text, other values than numbers too."""
+def chart_content(site: Site, kept: KeptResult, state: ResultState, columns: list[int]) -> dict[str, Any]:
+    """Return the rows of some columns as lists, for a chart; dates are text, other values than numbers too.
+
+    ``nodes`` are the types, keys and names of the nodes that the rows describe, if they do.
+    """
     assert kept.frame is not None
     rows = kept.rows(state)
     part = kept.frame[rows.head(MOST_POINTS)]
     names = [kept.columns[place] for place in columns if place < len(kept.columns)]
-    return {"total": rows.len(), "columns": [_plotted(part[name]) for name in names]}
+    content: dict[str, Any] = {"total": rows.len(), "columns": [_plotted(part[name]) for name in names]}
+    if kept.nodes:
+        ids = np.asarray(kept.nodes, np.int32)[rows.head(MOST_POINTS).to_numpy()]
+        known = site.kb.stores.nodes.rows_of(ids, ("type", "key", "name"))
+        content["nodes"] = [known[name].to_list() for name in ("type", "key", "name")]
+    return content
 
 
 def _plotted(column: pl.Series) -> list[Any]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from kbkit.english.headings import least_separated
 from kbkit.errors import KbError, QueryError, ResultTooLargeError
 from kbkit.executor import languages
 from kbkit.executor.executor import Executor
@@ -74,7 +75,7 @@ class ResultState:
             links.number(request, "order", -1, 0, 10**4),
             links.flag(request, "desc"),
             filters[:_FILTERS],
-            tuple((name, links.text(request, name)) for name in ("mark", "x", "y", "colour", "total")),
+            tuple((name, links.text(request, name)) for name in ("mark", "x", "y", "colour", "total", "log")),
         )
 
     def url(self, path: str = "/query", **changes: Any) -> str:
@@ -103,6 +104,11 @@ class ResultState:
             else replace(self, order=-1, descending=False, page=1)
         )
 
+    def cleared(self, position: int = -1) -> ResultState:
+        """Return the state without the filter of a column (-1: without any filter)."""
+        others = tuple((place, known) for place, known in self.filters if place != position and position >= 0)
+        return replace(self, page=1, filters=others)
+
     def filtered(self, position: int, text: str) -> ResultState:
         """Return the state with another filter of a column, as a table."""
         others = tuple((place, known) for place, known in self.filters if place != position)
@@ -124,6 +130,22 @@ class KeptResult:
         """The columns that a person sees."""
         hidden = {"answers": ("id",), "search": ("id", "why", "linked")}.get(self.outcome.language, ())
         return [] if self.frame is None else [name for name in self.frame.columns if name not in hidden]
+
+    @cached_property
+    def separated(self) -> dict[str, int]:
+        """The number from which those of each column of numbers have separators."""
+        if self.frame is None:
+            return {}
+        ranges = {
+            column.name: (column.min(), column.max())
+            for column in self.frame.select(self.columns).iter_columns()
+            if column.dtype.is_numeric()
+        }
+        return {
+            name: least_separated(name, float(low), float(high))
+            for name, (low, high) in ranges.items()
+            if isinstance(low, int | float) and isinstance(high, int | float)
+        }
 
     def rows(self, state: ResultState) -> pl.Series:
         """Return the numbers of the rows that match the filters, in order. Raises :class:`KbError`."""

@@ -22,6 +22,7 @@ from kbkit.display.node_data import edge_attributes, shown_name
 from kbkit.display.render import cell, clean
 from kbkit.english.headings import attribute_heading, relation_words
 from kbkit.errors import (
+    Command,
     DamagedError,
     KbError,
     Option,
@@ -163,7 +164,10 @@ class Pages:
             assert isinstance(error, HTTPException)
             status, text = error.status_code, error.detail
         template = "message.html" if is_part(request) else "error.html"
-        return self.page(template, request, status, message=text, code=status, frame=self.frame)
+        close: dict[str, str] = {}
+        if isinstance(error, UnknownNameError) and "node" in request.query_params:
+            close = {name: links.page(request.url.path, node=name) for name in error.choices}
+        return self.page(template, request, status, message=text, code=status, frame=self.frame, close=close)
 
 
 class Site(Pages):
@@ -207,6 +211,8 @@ class Site(Pages):
             "node_url": links.node,
             "members_url": links.members,
             "table_url": links.table,
+            "statistics_url": links.statistics,
+            "type_url": lambda name: links.page("/schema", type=name),
             "types_url": f"/types.css?v={_digest(self.types_css().encode())}",
             "type_class": self.type_class,
             "in_words": self.in_words,
@@ -282,10 +288,20 @@ class _PageSpeller(PythonSpeller):
     """Hints for a person at a page, where the only option to set is that of the command."""
 
     def option(self, option: Option) -> str:
-        """Spell the time limit as the option of the command."""
+        """Spell the time limit as the option of the command, and the language as the choice on the page."""
+        if option.name == "language":
+            return f"the language {option.value.capitalize()}"
         return "kbkit explore --timeout" if option.name == "timeout" else super().option(option)
 
+    def command(self, command: Command) -> str:
+        """Spell the commands that have a screen as the screen, others as typed in a terminal."""
+        name = command.words.partition(" ")[0]
+        if name == "docs":
+            return f"the guide ({super().command(command)})"
+        return f"the screen {name.capitalize()}" if name in _SCREENS else super().command(command)
 
+
+_SCREENS = ("search", "graph")
 _SPELLER = _PageSpeller()
 
 

@@ -2,7 +2,7 @@
 "use strict";
 (() => {
   const listOf = (input) => document.getElementById(input.getAttribute("aria-controls"));
-  const options = (list) => [...list.querySelectorAll("[role=option]")];
+  const options = (list) => [...list.querySelectorAll("[role=option]:not([aria-disabled])")];
   let typed = false;
 
   function show(input, on) {
@@ -88,7 +88,7 @@
   });
 
   document.addEventListener("click", (event) => {
-    const option = event.target.closest(".names [role=option]");
+    const option = event.target.closest(".names [role=option]:not([aria-disabled])");
     if (!option) return;
     const input = document.querySelector(`[aria-controls="${option.parentElement.id}"]`);
     if (input.dataset.names !== "go") {
@@ -96,6 +96,18 @@
       take(input, option);
       input.focus();
     }
+  });
+
+  // Boxes that are all ticked restrict nothing: the address leaves them out.
+  document.addEventListener("formdata", ({ target, formData }) => {
+    for (const fold of target.querySelectorAll("[data-all]")) {
+      const boxes = [...fold.querySelectorAll("input[type=checkbox]")];
+      if (boxes.length && boxes.every((box) => box.checked)) formData.delete(boxes[0].name);
+    }
+  });
+  document.addEventListener("click", ({ target }) => {
+    if (target.dataset?.tick === undefined) return;
+    for (const box of target.closest("fieldset").querySelectorAll("input")) box.checked = target.dataset.tick !== "none";
   });
 
   document.getElementById("cancel")?.addEventListener("click", ({ target }) => {

@@ -26,19 +26,23 @@ globalThis.kbkit_drawChart = (form) => {
     const total = form.elements.total.value;
     const isTime = x === date || x.kind === "date";
     const mark = form.elements.mark.value || (x.kind === "text" || y === null ? "bar" : isTime ? "line" : "point");
-    return { x, y, colour: value("colour"), mark, total, automatic };
+    return { x, y, colour: value("colour"), mark, total, automatic, log: form.elements.log.value };
   }
 
   const type = ({ kind }) => ({ number: "quantitative", date: "temporal", text: "nominal" })[kind];
 
-  function specification({ x, y, colour, mark, total }) {
+  // Whether each mark is one row, so that it can lead to the node of the row.
+  const isRow = ({ y, mark, total }) => y !== null && !total && !["boxplot", "rect", "line", "area"].includes(mark);
+
+  function specification({ x, y, colour, mark, total, log }, named) {
     const field = (axis, name, more = {}) => ({ field: name, type: type(axis), title: axis.name, ...more });
     const year = (axis) => (axis.kind === "number" && /year/i.test(axis.name) ? { axis: { format: "d" } } : {});
     const transform = [];
     const count = { aggregate: "count", title: "rows" };
+    const logged = (axis, name) => (axis?.kind === "number" && log.includes(name) ? { scale: { type: "log" }, axis: { gridOpacity: 0.4 } } : {});
     const from = mark === "point" || mark === "line" ? { scale: { zero: false } } : {}; // a year is far from 0
-    const across = field(x, "x", { ...year(x), ...from, ...(y === null && x.kind === "number" ? { bin: { maxbins: 30 } } : {}) });
-    let along = y === null ? { ...count } : field(y, "y", year(y));
+    const across = field(x, "x", { ...year(x), ...from, ...(y !== null ? logged(x, "x") : {}), ...(y === null && x.kind === "number" ? { bin: { maxbins: 30 } } : {}) });
+    let along = y === null ? { ...count, ...(log.includes("y") ? { scale: { type: "log" } } : {}) } : field(y, "y", { ...year(y), ...logged(y, "y") });
     if (y !== null && total) along = { ...along, aggregate: total, title: `${total} of ${y.name}` };
     if (x.kind === "text" && y?.kind !== "text" && mark !== "boxplot") {
       const counted = y === null ? { op: "count", as: "size" } : { op: total || "sum", field: "y", as: "size" };
@@ -58,6 +62,11 @@ globalThis.kbkit_drawChart = (form) => {
       encoding = { x: across, y: y === null ? along : field(y, "y"), color: cells };
       if (x.kind === "number") encoding.x = { ...across, bin: { maxbins: 40 } };
       if (y?.kind === "number") encoding.y = { ...encoding.y, bin: { maxbins: 40 } };
+    }
+    if (named && isRow({ y, mark, total })) {
+      const figure = (axis) => (axis.kind === "number" && !/year/i.test(axis.name) && !ids.test(axis.name) ? { format: ",.12~g" } : {});
+      const told = [[x, "x"], [y, "y"], [colour, "colour"]].filter(([axis]) => axis && !(axis.kind === "text" && axis.name === "name"));
+      encoding.tooltip = [{ field: "name", title: "name", type: "nominal" }, ...told.map(([axis, name]) => field(axis, name, { type: axis.kind === "number" ? "quantitative" : "nominal", ...figure(axis) }))];
     }
     const look = (name) => getComputedStyle(place).getPropertyValue(name).trim();
     const [ink, soft, edge] = ["--ink", "--soft", "--edge"].map(look);
@@ -92,21 +101,30 @@ globalThis.kbkit_drawChart = (form) => {
     const answer = await fetch(address, { headers: { "HX-Request": "true" } }).catch(() => null);
     if (mine !== wanted) return;
     if (!answer?.ok) return void (note.textContent = answer ? "The rows cannot be read." : "The server does not answer.");
-    const { total, columns } = await answer.json();
+    const { total, columns, nodes } = await answer.json();
     const of = (field) => columns[used.indexOf(field)];
     // A line through several rows of one year would go up and down in it.
     if (!form.elements.mark.value && chosen.mark === "line" && !chosen.total && !chosen.colour
         && new Set(of(chosen.x)).size < of(chosen.x).length) chosen.mark = "point";
     form.elements.x.options[0].text = chosen.automatic ? `automatic: ${chosen.x.name}` : "automatic";
     form.elements.y.options[0].text = chosen.automatic && chosen.y ? `automatic: ${chosen.y.name}` : "number of rows";
-    const rows = of(chosen.x).map((x, i) => ({ x, y: chosen.y && of(chosen.y)[i], colour: chosen.colour && of(chosen.colour)[i] }));
-    spec = specification(chosen);
+    const every = of(chosen.x).map((x, i) => ({
+      x, y: chosen.y && of(chosen.y)[i], colour: chosen.colour && of(chosen.colour)[i],
+      ...(nodes ? { name: nodes[2][i] || nodes[1][i], type: nodes[0][i], key: nodes[1][i] } : {}),
+    }));
+    const above = (axis, name) => axis?.kind === "number" && chosen.log.includes(name) && !(name === "x" && chosen.y === null);
+    const rows = every.filter(({ x, y }) => (!above(chosen.x, "x") || x > 0) && (!above(chosen.y, "y") || y > 0));
+    spec = specification(chosen, Boolean(nodes));
     try {
       const warn = { level: () => warn, warn: () => warn, error: () => warn, info: () => warn, debug: () => warn };
       const compiled = vegaLite.compile(spec, { logger: warn }).spec;
       const fresh = new vega.View(vega.parse(compiled, null, { ast: true }), {
         expr: kbkit_interpreter.expressionInterpreter, renderer: "canvas", hover: true, logger: warn,
       }).data("rows", rows);
+      fresh.tooltip(tell);
+      if (nodes && isRow(chosen)) {
+        fresh.addEventListener("click", (_, item) => item?.datum?.key !== undefined && location.assign(nodeAddress(item.datum)));
+      }
       await fresh.initialize(place).runAsync();
       view?.finalize();
       view = fresh;
@@ -118,19 +136,38 @@ globalThis.kbkit_drawChart = (form) => {
     const names = new Set(of(chosen.x)).size;
     const cut = chosen.x.kind === "text" && names > FEW && spec.transform.length ? `; the ${FEW} largest of ${names.toLocaleString("en")} values of ${chosen.x.name} are drawn` : "";
     const more = total > rows.length ? ` of ${total.toLocaleString("en")}` : "";
-    note.textContent = `${rows.length.toLocaleString("en")}${more} rows${cut}.`;
+    const left = every.length - rows.length;
+    const without = left ? `; ${left.toLocaleString("en")} rows without a number above 0 are left out` : "";
+    const opens = nodes && isRow(chosen) ? " A click on a mark opens its node." : "";
+    note.textContent = `${rows.length.toLocaleString("en")}${more} rows${cut}${without}.${opens}`;
     const what = chosen.y ? `${chosen.y.name} by ${chosen.x.name}` : `rows by ${chosen.x.name}`;
     place.setAttribute("aria-label", `Chart: ${what}; the table has the same numbers`);
     globalThis.kbkit_chart = { view, spec, rows };
   }
 
+  const nodeAddress = ({ type: kind, key }) => `/node?ref=${encodeURIComponent(`${kind}#${key}`)}`;
+
+  // Say what a mark is where the mouse is. Vega passes the values by name, as text.
+  const tip = document.getElementById("chart-tip");
+  function tell(_, event, item, value) {
+    tip.hidden = !value;
+    if (!value) return;
+    const lines = typeof value === "object" ? Object.entries(value).map(([name, text]) => `${name}: ${text}`) : [String(value)];
+    tip.textContent = lines.join("\n");
+    tip.style.left = `${Math.max(8, Math.min(event.clientX + 12, document.documentElement.clientWidth - tip.offsetWidth - 8))}px`;
+    const below = event.clientY + 14;
+    tip.style.top = `${below + tip.offsetHeight < innerHeight ? below : event.clientY - tip.offsetHeight - 8}px`;
+    place.classList.toggle("leads", item?.datum?.key !== undefined && /click/.test(note.textContent));
+  }
+
   function keep() {
     const address = new URL(form.dataset.address, location);
-    for (const name of ["mark", "x", "y", "colour", "total"]) {
+    for (const name of ["mark", "x", "y", "colour", "total", "log"]) {
       if (form.elements[name].value) address.searchParams.set(name, form.elements[name].value);
       else address.searchParams.delete(name);
     }
-    history.replaceState(history.state, "", address);
+    history.replaceState({ htmx: true }, ""); // Back loads the chart before
+    history.pushState({ htmx: true }, "", address);
   }
 
   async function save(kind) {

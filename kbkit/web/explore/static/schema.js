@@ -16,21 +16,40 @@
   shown.replaceChildren(...data.nodes.map(({ type_name: value }) => element("option", { value })));
   globalThis.kbkit.drawn = graph;
 
-  async function select(i) {
-    wanted = i;
-    if (i === null) {
-      panel.hidden = true;
-      return;
-    }
-    const part = await fetch(data.nodes[i].about, { headers: { "HX-Request": "true" } }).catch(() => null);
-    if (wanted !== i) return;
-    const close = element("button", { class: "close", type: "button", "aria-label": "Close", click: () => graph.choose(null) }, "\u00d7");
+  // Show a type in the panel, also one that the drawing leaves out.
+  async function about(address) {
+    wanted = address;
+    const part = await fetch(address, { headers: { "HX-Request": "true" } }).catch(() => null);
+    if (wanted !== address) return;
+    const close = element("button", { class: "close", type: "button", "aria-label": "Close", click: () => (graph.choose(null), select(null)) }, "\u00d7");
     const content = new DOMParser().parseFromString((await part?.text()) ?? "The server does not answer.", "text/html");
     panel.replaceChildren(close, ...content.body.childNodes);
     panel.hidden = false;
     panel.scrollTop = 0;
   }
 
+  function select(i) {
+    if (i !== null) return about(data.nodes[i].about);
+    wanted = null;
+    panel.hidden = true;
+  }
+
+  function choose(name) {
+    const found = data.nodes.findIndex(({ type_name: other }) => other === name);
+    if (found >= 0) graph.choose(found);
+    else about(`/schema/type?name=${encodeURIComponent(name)}`);
+  }
+
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("[data-type]");
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    history.replaceState(history.state, "", link.href);
+    choose(link.dataset.type);
+    panel.closest(".drawn").scrollIntoView({ block: "start" });
+  });
+  const asked = new URLSearchParams(location.search).get("type");
+  if (asked) choose(asked);
   document.getElementById("fit").addEventListener("click", () => graph.place(true));
   find.addEventListener("change", () => {
     const typed = find.value.trim().toLowerCase();
@@ -39,6 +58,6 @@
     find.setCustomValidity(typed && found < 0 ? "No type of this drawing has this name." : "");
     find.reportValidity();
   });
-  document.addEventListener("keydown", ({ key }) => key === "Escape" && graph.choose(null));
+  document.addEventListener("keydown", ({ key }) => key === "Escape" && (graph.choose(null), select(null)));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => graph.restyle());
 })();

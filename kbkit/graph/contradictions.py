@@ -17,7 +17,9 @@ _PARENTS = frozenset({"parent", "father", "mother"})
 _ORDERED = ("DATE", "TIMESTAMP", "INTEGER", "BIGINT", "SMALLINT")
 _MOST = 1.5
 """Edges per node up to which a relation usually has one value."""
-_LIMIT = "LIMIT 100"
+LIMIT = 100
+"""Maximum number of rows of a statement."""
+_LIMIT = f"LIMIT {LIMIT}"
 
 
 def statements(schema: Schema) -> Iterator[tuple[str, str]]:

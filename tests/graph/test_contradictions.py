@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import kbkit
-from kbkit.executor import contradictions
+from kbkit.graph import contradictions
 
 FILES = {
     "persons.csv": "id,name,born,died,parent\np1,Ann,1900-01-01,1980-01-01,\np2,Bo,1930-01-01,1920-05-05,p1\n"

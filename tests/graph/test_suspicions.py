@@ -1,0 +1,70 @@
+"""Data that may be wrong: what was planted is found, the statement of each finding lists its rows, and little else."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import kbkit
+from kbkit.graph.suspicions import KINDS
+from kbkit.kb import KnowledgeBase
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
+    """Films and studios with one mistake of each kind."""
+    folder = tmp_path_factory.mktemp("planted")
+    draw = random.Random(1)
+    films = [
+        f"f{i},Film {i},{draw.randint(80, 130)},{draw.choice(('Colour', 'Monochrome'))},s{i % 9}" for i in range(200)
+    ]
+    films[3] = "f3,Film 3,5110,Colour,s3"
+    films[4] = "f4,Film 4,,Monochrone,s4"
+    films[5] = "f5,Film 6,101,Colour,"
+    (folder / "films.csv").write_text("\n".join(["id,name,minutes,look,studio", *films, ""]))
+    studios = [f"s{i},Studio {i},{1900 + i},{1990 + i}" for i in range(10)]
+    studios[2] = "s2,Studio 2,1902,1890"
+    (folder / "studios.csv").write_text("\n".join(["id,name,founded,closed", *studios, ""]))
+    (folder / "prizes.csv").write_text("id,name,euros\np1,Gold,5\np2,Silver,6\n")
+    return kbkit.ingest(str(folder), out=folder / "films.kb", stores=["tables", "adjacency"])
+
+
+def test_planted_mistakes_are_found_with_their_rows(planted: KnowledgeBase) -> None:
+    found = planted.suspicions()
+    listed = {
+        (kind, type_name, part): (finding, planted.sql(sql)["name"].to_list() if number < 20 else [])
+        for kind, type_name, part, finding, number, sql in found.iter_rows()
+        if kind != "cardinality"
+    }
+    assert {place: names for place, (_, names) in listed.items()} == {
+        ("contradiction", "", ""): ["Studio 2"],
+        ("extreme", "film", "minutes"): ["Film 3"],
+        ("extreme", "studio", "closed"): ["Studio 2"],
+        ("spelling", "film", "look"): ["Film 4"],
+        ("equal names", "film", ""): ["Film 6", "Film 6"],
+        ("isolated", "film", ""): ["Film 6"],
+        ("isolated", "studio", ""): ["Studio 9"],
+        ("isolated", "prize", ""): ["Gold", "Silver"],
+        ("missing", "film", "minutes"): ["Film 4"],
+        ("without", "film", "studio"): ["Film 6"],
+        ("without", "studio", "studio"): ["Studio 9"],
+    }
+    assert listed["isolated", "prize", ""][0] == "No node of this type has an edge: 2 nodes"
+    assert "'Monochrone': 'Monochrome' occurs" in listed["spelling", "film", "look"][0]
+    counts = dict(found.filter(kind="cardinality").select("type", "finding").rows())
+    assert counts == {"film": "1 per film, 1 without", "studio": "21 to 23 per studio, 1 without"}
+
+
+def test_every_statement_lists_rows(world: KnowledgeBase) -> None:
+    found = world.suspicions()
+    assert set(found["kind"]) <= set(KINDS)
+    assert found["kind"].n_unique() > 3
+    rows = [world.sql(f"SELECT count(*) FROM ({sql})").item() for sql in found["sql"]]
+    assert min(rows) > 0
+    differ = [
+        (kind, finding, number, count)
+        for (kind, finding, number), count in zip(found.select("kind", "finding", "number").rows(), rows, strict=True)
+        if number != count and kind != "spelling"
+    ]
+    assert differ == []
