@@ -101,7 +101,7 @@ class Examination:
 
     def infer(self, name: str, corrections: Corrections | None = None, *, source_file: bool = False) -> Inferred:
         """Infer a recipe called ``name``; see :func:`infer`."""
-        used = copy.deepcopy(self.tables)  # corrections change them
+        used = copy.deepcopy(list(self.tables))  # corrections change them
         plan = _plan(self.con, used, corrections or Corrections())
         toml = script.recipe(plan, used, name, _title(plan), source_file=source_file)
         of_tables = (
@@ -391,8 +391,12 @@ def _drop_row_numbers(con: duckdb.DuckDBPyConnection, table: ProfiledTable, othe
         del table.columns[first.name]
 
 
-def _plan(con: duckdb.DuckDBPyConnection, tables: Sequence[ProfiledTable], told: Corrections) -> TablePlan:
-    """Decide what each table becomes. Raises :class:`kbkit.errors.UnknownNameError` for unknown tables and columns."""
+def _plan(con: duckdb.DuckDBPyConnection, tables: list[ProfiledTable], told: Corrections) -> TablePlan:
+    """Decide what each table becomes. Raises :class:`kbkit.errors.UnknownNameError` for unknown tables and columns.
+
+    Tables of columns whose values the user calls nodes are added to ``tables``.
+    """
+    nodes = _nodes(con, tables, told)
     for name, columns in told.keys.items():
         profile.check_names(tables, name, columns)
     for name in told.types:
@@ -416,7 +420,6 @@ def _plan(con: duckdb.DuckDBPyConnection, tables: Sequence[ProfiledTable], told:
         of, column = _column(tables, name)
         texts.setdefault(of, set()).add(column)
     linked = {_column(tables, name): target for name, target in told.links.items()}
-    nodes = {_column(tables, name) for name in told.nodes}
     for target in filter(None, linked.values()):
         profile.check_names(tables, target, ())
     filled = [table for table in tables if table.rows]
@@ -426,6 +429,15 @@ def _plan(con: duckdb.DuckDBPyConnection, tables: Sequence[ProfiledTable], told:
         )
     guesses = links.find(con, filled, {name: tuple(columns) for name, columns in told.keys.items()}, linked, nodes)
     return roles.plan(con, filled, guesses, texts, {*told.keys, *told.types})
+
+
+def _nodes(con: duckdb.DuckDBPyConnection, tables: list[ProfiledTable], told: Corrections) -> set[tuple[str, str]]:
+    """Add the tables of columns whose values the user calls nodes; return such columns that need no table."""
+    chosen = list(dict.fromkeys(_column(tables, name) for name in told.nodes))
+    known = {*chosen, *(_column(tables, name) for name in (*told.texts, *told.links, *told.omit))}
+    known |= {(name, column) for name, columns in told.keys.items() for column in columns}
+    known |= {(name, column) for name, column in told.named.items() if column}
+    return embedded.of_columns(con, tables, chosen, known)
 
 
 def _omit(table: ProfiledTable, column: str) -> None:
