@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -52,6 +53,8 @@ _WRAPPERS = ("fields", "attributes", "properties", "_source")
 _ALIASES = ("aliases", "alternateNames", "alternate_names", "synonyms", "otherNames", "other_names")
 _MOST_KINDS = 200
 """Places of objects in a record: the names of more are data, such as keys of a map, and the objects stay."""
+_FEWEST_NAMES = 2
+"""Names of fields that are those of records, from which this is no coincidence."""
 _MOST_BESIDE = 6
 """Fields beside a wrapper: the id, the type, the address of a record."""
 
@@ -160,6 +163,7 @@ class _Splitter:
         self._as_text: set[Path] = set()
         self._kept: set[Path] = set()
         self._links: dict[str, tuple[str, str]] = {}
+        self._by_name: dict[str, Any] = {}
 
     def tables(self) -> dict[str, RecordTable]:
         """Return the tables, that of the records first."""
@@ -172,7 +176,9 @@ class _Splitter:
             if len({name.casefold() for name in kind.fields}) < len(kind.fields) and not key:
                 self._as_text.add(kind.path)  # whose names are data; DuckDB's columns do not differ in case
                 continue
-            if key and self._is_own(kind, key):
+            if not kind.listed and self._refers_by_names(kind):
+                self._edges_of_names(kind)
+            elif key and self._is_own(kind, key):
                 self._replace(kind, key, MAIN, key)
             elif key and is_functional([kind], key) and len(kind.fields) > 1:
                 join_group(entities, kind, key)
@@ -267,6 +273,47 @@ class _Splitter:
         ]
         links = {of: (MAIN, self._ids), to: (table, key)}
         self._tables[self._free(f"{self._name}_{name}")] = RecordTable(edges, "", links)
+        self._replaced[kind.path] = None
+
+    def _of_name(self, name: str) -> Any:
+        """Return the identifier of the only record with a name, or with a path that ends in it; None without one."""
+        if not self._by_name:
+            ids = [str(one) for one in self._id_values]
+            named = [
+                (str(row[field]), one)
+                for field in NAMES
+                for row, one in zip(self._rows, self._id_values, strict=True)
+                if isinstance(row.get(field), str)
+            ]
+            counts = Counter(called for called, _ in named)
+            parts = [(one.split("/"), one) for one in ids]
+            paths = [("/".join(some[start:]), one) for some, one in parts for start in range(1, len(some))]
+            ends = Counter(end for end, _ in paths)
+            self._by_name = {
+                **{end: one for end, one in paths if ends[end] == 1},
+                **{called: one for called, one in named if counts[called] == 1},
+                **dict(zip(ids, self._id_values, strict=True)),
+            }
+        return self._by_name.get(name)
+
+    def _refers_by_names(self, kind: RecordObjects) -> bool:
+        """Return whether the names of the fields of objects are those of records, as in maps of dependencies."""
+        values = (value for _, one in kind.objects for value in one.values())
+        if not self._ids or not all(isinstance(value, str | int | float) for value in values):
+            return False
+        known = sum(self._of_name(name) is not None for name in kind.fields)
+        return known >= _FEWEST_NAMES and known * 2 > len(kind.fields)
+
+    def _edges_of_names(self, kind: RecordObjects) -> None:
+        """Make a table of the records to which the names of fields refer, with the values of the fields."""
+        of, table = free_name(self._name, ("value",)), self._free(kind.path[-1])
+        to = free_name("to", (of, "value"))
+        rows = [
+            {of: self._id_values[number], to: name if (known := self._of_name(name)) is None else known, "value": value}
+            for number, one in kind.objects
+            for name, value in one.items()
+        ]
+        self._tables[table] = RecordTable(rows, "", {of: (MAIN, self._ids), to: (MAIN, self._ids)})
         self._replaced[kind.path] = None
 
     def _replace(self, kind: RecordObjects, key: str, table: str, by: str) -> None:

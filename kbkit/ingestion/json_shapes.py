@@ -15,6 +15,7 @@ import functools
 import gzip
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,8 @@ _GROUPS = ("group", "list", "section", "part")
 """Names of the column of the names of lists."""
 _ALIKE = 0.7
 """Fraction of the fields of all lists that each must have, if they are one table."""
+_FEWEST_ROWS, _FEWEST_FIELDS = 3, 2
+"""Objects of an object inside of the object of a file from which they are its rows."""
 _KEYS = ("key", "code", "entry")
 """Names of the column of the members' names: the first that no row has."""
 
@@ -207,7 +210,7 @@ def _object(path: Path) -> dict[str, Any] | None:
 def _with_resources(top: dict[str, Any]) -> dict[str, Any]:
     """Return an object with the list of its resources; without any, with lists in place of their wrappers."""
     found = json_resources.listed(top) or json_markers.bindings(top) or json_markers.named_values(top)
-    return {"records": found} if found else json_markers.without_wrappers(top)
+    return {"records": found} if found else _with_listed_members(json_markers.without_wrappers(top))
 
 
 def is_xml(path: Path) -> bool:
@@ -322,6 +325,27 @@ def _keyed(top: Mapping[str, Any]) -> Iterator[dict[str, Any]] | None:
         return None
     key = next(name for name in (*_KEYS, "\0") if not any(name in row for row in members))
     return ({key: name, **row} for name, row in top.items()) if key != "\0" else None
+
+
+def _with_listed_members(top: dict[str, Any]) -> dict[str, Any]:
+    """Return an object with a list of rows in place of its only object of alike objects, if it holds no other lists and
+    objects: the packages of a lock file, beside its version. A member without a name is what the whole is about.
+    """
+    maps = [name for name, one in top.items() if isinstance(one, dict) and _are_alike(one)]
+    others = [one for name, one in top.items() if name not in maps and isinstance(one, dict | list) and one]
+    if len(maps) != 1 or others or len(top) < _FEWEST_FIELDS:
+        return top
+    rows = top[maps[0]]
+    key = next((name for name in _KEYS if not any(name in row for row in rows.values())), "")
+    listed = [{key: name or top.get("name"), **row} for name, row in rows.items()]
+    return {**top, maps[0]: listed} if key else top
+
+
+def _are_alike(one: Mapping[str, Any]) -> bool:
+    """Return whether an object has several objects and nothing else, most of which have a field in common."""
+    rows = [row for row in one.values() if isinstance(row, dict)]
+    fields = Counter(name for row in rows for name in row)
+    return _FEWEST_ROWS <= len(rows) == len(one) and max(fields.values(), default=0) >= _ALIKE * len(rows)
 
 
 def resources(path: Path) -> Sequence[Mapping[str, Any]]:

@@ -11,6 +11,7 @@ import copy
 import glob
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -266,7 +267,8 @@ def _tables(
     found.sort(key=lambda one: "." in one[1].table and one[1].table.startswith("$"))  # objects inside of records
     if len(found) > MAX_TABLES:
         raise BadInputError(f"{len(found):,} tables are too many", f"The maximum is {MAX_TABLES:,}")
-    given_names = names.without_brackets([name for name, *_ in found])
+    apart = _apart([(name, spec, path) for (name, spec, path) in found], {path: given for given, path in files}, roots)
+    given_names = names.without_brackets(apart)
     plain = unique([names.identifier(names.without_hash(name)) for name in names.without_title(given_names)])
     taken = [f"{name}_file" if name.casefold() in _TAKEN or name.startswith("kb_") else name for name in plain]
     stored = {path for _, spec, path in found if spec.table}
@@ -296,6 +298,20 @@ def _tables(
         result[table] = group.files if group else [path]
     declared_data.declare(_by_file(result, dict(files)), dict(files), declared)
     return result
+
+
+def _apart(found: Sequence[tuple[str, FileSpec, Path]], given: Mapping[Path, Path], roots: Sequence[Path]) -> list[str]:
+    """Return the names of tables; those of files of one name in several folders with that of the folder."""
+    counts = Counter(name.casefold() for name, *_ in found)
+    folders = [given[path].parent if given[path].parent not in roots else None for *_, path in found]
+    places = [
+        folder.name if folder and counts[name.casefold()] > 1 else ""
+        for folder, (name, *_) in zip(folders, found, strict=True)
+    ]
+    named = [
+        (name, place) if place[:1].isdigit() else (place, name) for place, (name, *_) in zip(places, found, strict=True)
+    ]
+    return [" ".join(filter(None, parts)) for parts in named]
 
 
 def _nested(given: Path, path: Path) -> dict[str, RecordTable]:

@@ -116,6 +116,14 @@ def pair_in_parent(con: Connection, table: ProfiledTable) -> tuple[str, ...]:
     return next((pair for pair in pairs if is_unique(con, table, pair)), ())
 
 
+def pair_in_place(con: Connection, table: ProfiledTable) -> tuple[str, ...]:
+    """Return the columns with the folder or the file of the rows and with their identifier, which starts anew there."""
+    places = [name for name in (table.spec.folder, table.spec.file) if name in table.columns]
+    own = [c.name for c in table.columns.values() if c.look in KEY_LOOKS and names.is_own_id(c.name, table.type)]
+    pairs = [(place, name) for place in places for name in own]
+    return next((pair for pair in pairs if is_unique(con, table, pair)), ())
+
+
 def pair_with_link(con: Connection, table: ProfiledTable, linked: set[str]) -> tuple[str, ...]:
     """Return two columns that identify the rows together: one links to another table, which alone does not."""
     if table.spec.folder in linked or any(is_unique(con, table, [name]) for name in linked):
