@@ -23,8 +23,10 @@ from typing import Any
 from kbkit.errors import INVALID_UNICODE, INVALID_UNICODE_HINT, BadInputError, UnknownNameError
 from kbkit.ingestion import json_markers, json_resources
 from kbkit.ingestion.json_markers import LISTS
+from kbkit.ingestion.json_objects import IDS, NAMES
 from kbkit.ingestion.json_records import RecordTable, split
 from kbkit.ingestion.json_resource_styles import may_have_resources
+from kbkit.ingestion.json_trees import field_of_tree
 from kbkit.ingestion.recipe import FileSpec
 from kbkit.ingestion.source_errors import MAX_LINE
 from kbkit.ingestion.source_files import format_of, suffix
@@ -35,6 +37,7 @@ _MOST_NESTED = 64 << 20
 """Bytes of a file in which objects inside of records are looked for."""
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _LINES = (".jsonl", ".ndjson")
+_XML = (".xml", ".opml", ".rss", ".atom")
 _GROUPS = ("group", "list", "section", "part")
 """Names of the column of the names of lists."""
 _ALIKE = 0.7
@@ -209,13 +212,16 @@ def _object(path: Path) -> dict[str, Any] | None:
 
 def _with_resources(top: dict[str, Any]) -> dict[str, Any]:
     """Return an object with the list of its resources; without any, with lists in place of their wrappers."""
-    found = json_resources.listed(top) or json_markers.bindings(top) or json_markers.named_values(top)
+    found = json_resources.listed(top) or json_markers.bindings(top) or json_markers.split_rows(top)
+    found = found or json_markers.named_values(top)
+    if not found and field_of_tree([top]) and any(isinstance(top.get(name), str) for name in (*NAMES, *IDS)):
+        found = [top]  # the root of a tree
     return {"records": found} if found else _with_listed_members(json_markers.without_wrappers(top))
 
 
 def is_xml(path: Path) -> bool:
     """Return whether a file is read as XML."""
-    return suffix(path) == ".xml"
+    return suffix(path) in _XML
 
 
 def is_yaml(path: Path) -> bool:
@@ -268,7 +274,7 @@ def _elements(path: Path, _: int) -> dict[str, Any]:
     return lists
 
 
-_READERS = {".xml": _elements, ".yaml": _document, ".yml": _document, ".obo": _terms}
+_READERS = {".yaml": _document, ".yml": _document, ".obo": _terms, **dict.fromkeys(_XML, _elements)}
 
 
 def _is_lines(start: bytes) -> bool:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import kbkit
+from kbkit.errors import BadInputError
 from kbkit.ingestion.inference import Inferred, dialect, infer
 from kbkit.ingestion.inference import names as inference_names
 from kbkit.ingestion.request import Corrections
@@ -360,3 +361,10 @@ def test_files_of_one_name_and_other_shapes_are_called_like_their_folders(tmp_pa
         "sales_2023": "sale_2023", "sales_2024": "sale_2024", "north_shops": "north_shop", "south_shops": "south_shop",
         "goods": "good",
     }  # fmt: skip
+
+
+def test_other_line_ends_below_a_title_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_bytes(b"A title\n\nid,name,town\r\n1,A,Ely\r\n2,B,Ely\r\n")
+    with pytest.raises(BadInputError, match=r"Mixed line ends in .*rows\.csv, line 3"):
+        infer([path], "x")

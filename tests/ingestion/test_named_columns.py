@@ -53,9 +53,10 @@ LOCK: Files = {
         "version": 3,
         "modules": {
             "": {"requires": {"left": "1", "right": "2"}},
-            **{
-                f"lib/{one}": {"release": f"{n}.0", "requires": {}} for n, one in enumerate(["left", "right", "middle"])
-            },
+            "lib/left": {"release": "0.0", "requires": {"@x/mid": "*"}},
+            "lib/right": {"release": "1.0", "requires": {"@x/mid": "*"}},
+            "lib/@x/mid": {"release": "1.10"},
+            "lib/left/lib/@x/mid": {"release": "1.9"},
         },
     }
 }
@@ -83,7 +84,7 @@ OTHERS: Files = {
             id="dependencies",
         ),
         pytest.param(
-            LOCK, {"module": 4}, {"module requires module 2"}, {"module#lib/left": {"release": "0.0"}}, id="lock",
+            LOCK, {"module": 5}, {"module requires module 4"}, {"module#lib/@x/mid": {"release": "1.10"}}, id="lock",
         ),
         pytest.param(
             OTHERS, {"tool": 6}, set(), {"tool#t3": {"needs": ["other-1", "other-3", "other-4"]}}, id="others",
@@ -100,6 +101,14 @@ def test_the_values_of_a_map_are_attributes_of_its_edges(tmp_path: Path) -> None
     with kbkit.ingest(str(written(tmp_path / "in", PACKAGES)), out=tmp_path / "x.kb", stores=["tables"]) as kb:
         query = "SELECT t.key, value FROM dependencies JOIN nodes h ON h.id = head JOIN nodes t ON t.id = tail"
         assert sorted(kb.sql(f"{query} WHERE h.key = 'p5'").rows()) == [("p0", "^5.1"), ("p1", "^5.2")]
+
+
+def test_a_name_in_a_map_is_that_of_the_nearest_path(tmp_path: Path) -> None:
+    with kbkit.ingest(str(written(tmp_path / "in", LOCK)), out=tmp_path / "x.kb", stores=["tables"]) as kb:
+        query = "SELECT h.key, t.key FROM requires JOIN nodes h ON h.id = head JOIN nodes t ON t.id = tail"
+        assert sorted(kb.sql(query).rows()) == [
+            ("app", "lib/left"), ("app", "lib/right"), ("lib/left", "lib/left/lib/@x/mid"), ("lib/right", "lib/@x/mid"),
+        ]  # fmt: skip
 
 
 @examples(20)
@@ -126,6 +135,14 @@ NAMED: dict[str, tuple[str, list[Any], tuple[str, ...]]] = {
     "german": ("nr,Vorname,Name", [(n, f"Ann{n}", f"Lee{n}") for n in range(9)], ("Vorname", "Name")),
     "visitor": ("visit_no,day,guest_name", [(n, f"2020-01-0{n + 1}", f"Ann{n % 3}") for n in range(9)], ()),
 }
+
+
+def test_a_first_name_is_no_key(tmp_path: Path) -> None:
+    header, rows, _ = NAMED["person"]
+    [nodes] = infer(
+        [written(tmp_path, {"people.csv": table(header.removeprefix("no,"), [row[1:] for row in rows])})], "x"
+    ).plan.nodes
+    assert nodes.key == ()
 
 
 @pytest.mark.parametrize("case", NAMED)

@@ -63,6 +63,16 @@ PAINTINGS: Files = {
         [(f"P-{n}", f"Untitled {n}", f"Artist {n % 6}", f"Born in {n % 6}ton", 1900 + n % 6, n) for n in range(30)],
     )
 }
+VISITS: Files = {
+    "visits.csv": table(
+        "visit_id,day,doctor_id,doctor_first_name,doctor_last_name,doctor_field,ward_code,ward_name",
+        [
+            (n, f"2024-03-{n % 28 + 1:02}", 900 + n % 4, f"Ann{n % 4}", f"Lee{n % 4}", ["Heart", "Skin"][n % 2],
+             *[("E", "East"), ("W", "West")][n * 7 // 3 % 2])
+            for n in range(40)
+        ],
+    )
+}  # fmt: skip
 CATEGORIES: Files = {
     "categories.csv": table(
         "category_id,category_name,parent_id,parent_name",
@@ -79,6 +89,10 @@ CATEGORIES: Files = {
             {"order customer customer 40", "order product product 40"},
             {"customer#K1": {"name": "Ann", "email": "a@x"}, "product#12": {"name": "Desk", "price": 80.0}},
             id="orders",
+        ),
+        pytest.param(
+            VISITS, {"visit": 40, "doctor": 4, "ward": 2}, {"visit doctor doctor 40", "visit ward ward 40"},
+            {"doctor#902": {"name": "Ann2 Lee2", "field": "Heart"}, "ward#E": {"name": "East"}}, id="visits",
         ),
         pytest.param(
             PAINTINGS, {"painting": 30, "artist": 6}, {"painting artist artist 30"},

@@ -48,7 +48,7 @@ from kbkit.ingestion.json_markers import LISTS
 from kbkit.ingestion.json_records import RecordTable
 from kbkit.ingestion.recipe import FileSpec, as_source
 from kbkit.ingestion.request import Corrections
-from kbkit.ingestion.source_errors import explained
+from kbkit.ingestion.source_errors import explained, mixed_line_ends
 from kbkit.readers import databases, workbooks
 from kbkit.readers.columns import unique
 from kbkit.schema import quote
@@ -196,6 +196,9 @@ def _examine(tables: Mapping[ProfiledTable, Sequence[Path]], folder: Path) -> It
             for table in tables:
                 sources.create_view(con, replace(table.spec, name="file"), local[table.name], {})
                 con.execute(f'CREATE TABLE {quote(table.name)} AS FROM "file"')
+                if table.spec.skip and not con.execute(f"SELECT 1 FROM {quote(table.name)} LIMIT 1").fetchall():
+                    for error in filter(None, map(mixed_line_ends, local[table.name])):
+                        raise error  # DuckDB skips all lines then
                 con.execute('DROP VIEW "file"')
                 table.same_named = sources.repeated(table.spec, local[table.name][0])
                 profile.drop_header_rows(con, table)

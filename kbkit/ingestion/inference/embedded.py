@@ -32,7 +32,7 @@ _TELLING = 8
 _REPEATED, _PAIR = 0.5, 2
 _ALIKE = 0.3
 _PERSON, _ID, _NAME = "person", "id", "name"
-_IDS = ("id", "key")
+_IDS, _CODE = ("id", "key"), "code"
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def _groups(con: Connection, table: ProfiledTable) -> list[list[_Thing]]:
     found: list[tuple[_Thing, bool]] = []
     for column in free:
         of = names.words(column.name)[:-1]
-        if of and names.words(column.name)[-1] in _IDS and column.look in ("text", "integer"):
+        if of and names.words(column.name)[-1] in (*_IDS, _CODE) and column.look in ("text", "integer"):
             found += _identified(con, table, column, free)
     groups: list[list[_Thing]] = []
     for thing, repeated in sorted(found, key=lambda one: not one[1]):
@@ -147,7 +147,8 @@ def _identified(
     """Return the thing that a column identifies, and whether most are in several rows; none if nothing names it."""
     of = names.words(column.name)[:-1]
     by_words = {names.words(one.name): one for one in free}
-    name = by_words.get(of) or by_words.get((*of, _NAME))
+    is_code = names.words(column.name)[-1] == _CODE
+    name = (None if is_code else by_words.get(of)) or by_words.get((*of, _NAME))
     of_name = {_NAME: name} if name and name.look == "text" else {}
     telling = column.length >= _TELLING or (column.look == "text" and name and names.words(name.name) != of)
     repeated = _are_pairs(con, table, column, name) if name and of_name and telling else None
@@ -263,6 +264,7 @@ def _table(
     things.named = None if key != _ID or _NAME not in own else (_NAME,)
     con.execute(f"CREATE OR REPLACE TABLE {identifier(things.name)} AS {query}")
     profile(con, things)
+    table.has_things = True
     for thing in group:
         for name, column in thing.others.items():
             if name in own:

@@ -50,7 +50,11 @@ def best_key(
     if not sure and first in named_after_others and is_unique(con, table, [first]):
         return ()  # its rows say more about those of the other table
 
+    person = names.of_person([*table.columns], table.type) or ()
+
     def rank_of(position: int, column: ProfiledColumn) -> int | None:
+        if column.name in person[:1]:
+            return None  # a first name, which another row may have, too
         if column.name in (table.spec.folder, table.spec.file):
             return None  # names of folders and files, which no row is
         rank = _key_rank(column, table, position)

@@ -71,6 +71,7 @@ class ProfiledTable:
     ``folded`` reads, if it is another one. ``same_named`` are the columns whose header repeats a name, by this name.
     ``date_order`` is what the user said about 3/4/2024; see :func:`dates.find`. ``numbers`` is the column with the
     numbers of the rows, which is left out; ``apart`` are the columns after the first that repeat its name and stay.
+    ``has_things``: some of its columns became a table of the things that they name.
     """
 
     name: str
@@ -94,6 +95,7 @@ class ProfiledTable:
     date_order: str = ""
     numbers: str = ""
     apart: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    has_things: bool = False
 
 
 def check_names(tables: Sequence[ProfiledTable], table: str, columns: Sequence[str]) -> None:

@@ -181,6 +181,8 @@ def _is_detail(table: ProfiledTable, key: Sequence[str]) -> bool:
 def _type_by_columns(plan: TablePlan) -> None:
     """Take the types of tables whose nodes are joined by edges, or of the only table, from their columns of types."""
     for nodes in plan.nodes:
+        if nodes.table.spec.table.startswith("$"):
+            continue  # records of JSON, whose list has the name of what they are
         among = any(edges.head.target == edges.tail.target == nodes.table.name for edges in plan.edges)
         if among or (len(plan.nodes) == 1 and plan.edges):
             _type_by_column(nodes)
