@@ -110,6 +110,17 @@ def test_things_that_a_wide_table_names_become_nodes(
     check_export(tmp_path, files, types, relations, nodes)
 
 
+def test_a_second_identifier_is_an_attribute(tmp_path: Path) -> None:
+    rows = [(n, 70 + n % 4, f"C-{n % 4}", f"Ann {n % 4}", n * 7) for n in range(40)]
+    files = {"sales.csv": table("sale_id,customer_key,customer_id,customer_name,total", rows)}
+    with kbkit.ingest(str(written(tmp_path / "in", files)), out=tmp_path / "x.kb", stores=["tables"]) as kb:
+        customers = {t.name: t.members for t in kb.schema.node_types}["customer"]
+        values = kb.sql("SELECT * FROM customer").to_dicts()
+    assert customers == 4
+    assert all({"Ann 1", "C-1"} <= set(one.values()) for one in values if one["name"] == "Ann 1")
+    assert [one["name"] for one in values] == [f"Ann {n}" for n in range(4)]
+
+
 def test_things_in_two_columns_are_of_one_type(tmp_path: Path) -> None:
     with kbkit.ingest(str(written(tmp_path / "in", MATCHES)), out=tmp_path / "x.kb", stores=["tables"]) as kb:
         assert {one.name: one.members for one in kb.schema.node_types if one.members} == {"team": 5}

@@ -186,8 +186,9 @@ def _named_after(of: Sequence[str], columns: Sequence[ProfiledColumn]) -> list[P
 
 
 def _attributes(of: Sequence[str], columns: Sequence[ProfiledColumn]) -> dict[str, ProfiledColumn]:
-    """Return columns by the names of attributes: their own without the words of the thing."""
-    return {"_".join(names.words(one.name)[len(of) :]): one for one in columns}
+    """Return columns by the names of attributes: their own, without the words of the thing unless ``id`` is left."""
+    short = {one.name: "_".join(names.words(one.name)[len(of) :]) for one in columns}
+    return {one.name if short[one.name] in (_ID, _NAME) else short[one.name]: one for one in columns}
 
 
 def _counts(con: Connection, table: ProfiledTable, column: ProfiledColumn) -> list[tuple[int, int]]:
