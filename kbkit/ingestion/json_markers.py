@@ -5,6 +5,7 @@
 - pages of lists (``{"data": [...], "has_more": false}``), and edges of GraphQL (``{"edges": [{"node": {...}}]}``): the
   list; see :data:`LISTS`;
 - rows of SPARQL (``{"results": {"bindings": [{"x": {"type": "uri", "value": "http://..."}}]}}``): their values;
+- names of columns beside lists of values (``{"columns": ["a"], "data": [[1]]}``): rows;
 - texts under codes (``{"AF": "Africa", "AS": "Asia", ...}``): a row for each;
 - records of several models in one list (``{"model": "app.book", "pk": 1, "fields": {...}}``): a table for each model.
 
@@ -139,6 +140,25 @@ def _of_term(term: Mapping[str, Any]) -> Any:
     except ValueError:  # 01, INF
         return value
     return number if isinstance(number, int | float) else value
+
+
+_COLUMNS = ("columns", "column_names", "fields", "header", "headers")
+
+
+def split_rows(top: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of an object with the names of columns and a list of lists, as pandas writes tables that are
+    split (``{"columns": ["a", "b"], "index": [0], "data": [[1, 2]]}``); none if it is another object.
+    """
+    columns: list[Any] = next((top[name] for name in _COLUMNS if isinstance(top.get(name), list)), [])
+    lists = [one for name, one in top.items() if name in LISTS and isinstance(one, list)]
+    rows = lists[0] if len(lists) == 1 else []
+    given = [one.get("name") if isinstance(one, dict) else one for one in columns]
+    names = [one for one in given if isinstance(one, str)]
+    if not names or len(set(names)) < len(given):
+        return []
+    if not all(isinstance(row, list) and len(row) == len(names) for row in rows):
+        return []
+    return [dict(zip(names, row, strict=True)) for row in rows]
 
 
 def named_values(top: Mapping[str, Any]) -> list[dict[str, Any]]:

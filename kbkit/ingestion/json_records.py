@@ -13,7 +13,9 @@ what formats of exports wrap around records, lists and values.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -44,6 +46,7 @@ from kbkit.ingestion.json_objects import (
     same_fields,
     shared_name,
 )
+from kbkit.ingestion.json_trees import field_of_tree, tree
 
 MAIN = ""
 """The name of the table of the records themselves."""
@@ -52,6 +55,8 @@ _WRAPPERS = ("fields", "attributes", "properties", "_source")
 _ALIASES = ("aliases", "alternateNames", "alternate_names", "synonyms", "otherNames", "other_names")
 _MOST_KINDS = 200
 """Places of objects in a record: the names of more are data, such as keys of a map, and the objects stay."""
+_FEWEST_NAMES = 2
+"""Names of fields that are those of records, from which this is no coincidence."""
 _MOST_BESIDE = 6
 """Fields beside a wrapper: the id, the type, the address of a record."""
 
@@ -79,7 +84,11 @@ def split(rows: Sequence[Row], name: str, *, elements: bool = False) -> dict[str
         return {one: RecordTable(of_model, json_markers.MODEL_KEY) for one, of_model in models.items()}
     plain = [_unwrapped(json_markers.plain(row)) for row in rows]
     plain = _with_objects([_with_named_objects(row) for row in plain])
-    found = _Splitter(plain, name, elements=elements).tables()
+    of_tree = tree(plain, inside) if (inside := field_of_tree(plain, name)) else None
+    found = _Splitter(of_tree.rows if of_tree else plain, name, elements=elements).tables()
+    if of_tree:
+        main, parent = found[MAIN], {of_tree.parent: (MAIN, of_tree.key)}
+        found[MAIN] = dataclasses.replace(main, key=of_tree.key, links={**main.links, **parent})
     return found if len(found) > 1 or found[MAIN].rows != list(rows) else {}
 
 
@@ -138,6 +147,12 @@ def _translated(row: Row) -> dict[str, Any]:
     return result
 
 
+def _common_parts(path: str, other: str) -> int:
+    """Return how many parts two paths have in common at their start."""
+    pairs = zip(path.split("/"), other.split("/"), strict=False)
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
 class _Splitter:
     """Splits the records called ``name``; ``above`` are the names of tables outside of them, ``level`` how deep they
     are in other records.
@@ -160,6 +175,7 @@ class _Splitter:
         self._as_text: set[Path] = set()
         self._kept: set[Path] = set()
         self._links: dict[str, tuple[str, str]] = {}
+        self._by_name: dict[str, list[Any]] = {}
 
     def tables(self) -> dict[str, RecordTable]:
         """Return the tables, that of the records first."""
@@ -172,7 +188,9 @@ class _Splitter:
             if len({name.casefold() for name in kind.fields}) < len(kind.fields) and not key:
                 self._as_text.add(kind.path)  # whose names are data; DuckDB's columns do not differ in case
                 continue
-            if key and self._is_own(kind, key):
+            if not kind.listed and self._refers_by_names(kind):
+                self._edges_of_names(kind)
+            elif key and self._is_own(kind, key):
                 self._replace(kind, key, MAIN, key)
             elif key and is_functional([kind], key) and len(kind.fields) > 1:
                 join_group(entities, kind, key)
@@ -267,6 +285,47 @@ class _Splitter:
         ]
         links = {of: (MAIN, self._ids), to: (table, key)}
         self._tables[self._free(f"{self._name}_{name}")] = RecordTable(edges, "", links)
+        self._replaced[kind.path] = None
+
+    def _of_name(self, name: str, near: str = "") -> Any:
+        """Return the identifier of the record with a name, or with the path nearest to another one that ends in it;
+        None without one.
+        """
+        if not self._by_name:
+            paths = [(str(one), one) for one in self._id_values]
+            for path, one in sorted(paths, key=lambda pair: len(pair[0])):
+                parts = path.split("/")
+                for start in range(len(parts)):
+                    self._by_name.setdefault("/".join(parts[start:]), []).append(one)
+            named = [row for row in self._rows if self._ids not in NAMES and isinstance(row.get("name"), str)]
+            for called, count in Counter(row["name"] for row in named).items():
+                if count == 1 and called not in self._by_name:
+                    of = next(
+                        one for row, one in zip(self._rows, self._id_values, strict=True) if row.get("name") == called
+                    )
+                    self._by_name[called] = [of]
+        found = self._by_name.get(name, [None])
+        exact = [one for one in found if str(one) == name]
+        return (exact or [max(found, key=lambda one: _common_parts(str(one), near))])[0]
+
+    def _refers_by_names(self, kind: RecordObjects) -> bool:
+        """Return whether the names of the fields of objects are those of records, as in maps of dependencies."""
+        values = (value for _, one in kind.objects for value in one.values())
+        if not self._ids or not all(isinstance(value, str | int | float) for value in values):
+            return False
+        known = sum(self._of_name(name) is not None for name in kind.fields)
+        return known >= _FEWEST_NAMES and known * 2 > len(kind.fields)
+
+    def _edges_of_names(self, kind: RecordObjects) -> None:
+        """Make a table of the records to which the names of fields refer, with the values of the fields."""
+        of, table = free_name(self._name, ("value",)), self._free(kind.path[-1])
+        to = free_name("to", (of, "value"))
+        rows = [
+            {of: own, to: name if (known := self._of_name(name, str(own))) is None else known, "value": value}
+            for own, one in ((self._id_values[number], one) for number, one in kind.objects)
+            for name, value in one.items()
+        ]
+        self._tables[table] = RecordTable(rows, "", {of: (MAIN, self._ids), to: (MAIN, self._ids)})
         self._replaced[kind.path] = None
 
     def _replace(self, kind: RecordObjects, key: str, table: str, by: str) -> None:

@@ -15,6 +15,7 @@ import functools
 import gzip
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,10 @@ from typing import Any
 from kbkit.errors import INVALID_UNICODE, INVALID_UNICODE_HINT, BadInputError, UnknownNameError
 from kbkit.ingestion import json_markers, json_resources
 from kbkit.ingestion.json_markers import LISTS
+from kbkit.ingestion.json_objects import IDS, NAMES
 from kbkit.ingestion.json_records import RecordTable, split
 from kbkit.ingestion.json_resource_styles import may_have_resources
+from kbkit.ingestion.json_trees import field_of_tree
 from kbkit.ingestion.recipe import FileSpec
 from kbkit.ingestion.source_errors import MAX_LINE
 from kbkit.ingestion.source_files import format_of, suffix
@@ -34,10 +37,13 @@ _MOST_NESTED = 64 << 20
 """Bytes of a file in which objects inside of records are looked for."""
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _LINES = (".jsonl", ".ndjson")
+_XML = (".xml", ".opml", ".rss", ".atom")
 _GROUPS = ("group", "list", "section", "part")
 """Names of the column of the names of lists."""
 _ALIKE = 0.7
 """Fraction of the fields of all lists that each must have, if they are one table."""
+_FEWEST_ROWS, _FEWEST_FIELDS = 3, 2
+"""Objects of an object inside of the object of a file from which they are its rows."""
 _KEYS = ("key", "code", "entry")
 """Names of the column of the members' names: the first that no row has."""
 
@@ -206,13 +212,16 @@ def _object(path: Path) -> dict[str, Any] | None:
 
 def _with_resources(top: dict[str, Any]) -> dict[str, Any]:
     """Return an object with the list of its resources; without any, with lists in place of their wrappers."""
-    found = json_resources.listed(top) or json_markers.bindings(top) or json_markers.named_values(top)
-    return {"records": found} if found else json_markers.without_wrappers(top)
+    found = json_resources.listed(top) or json_markers.bindings(top) or json_markers.split_rows(top)
+    found = found or json_markers.named_values(top)
+    if not found and field_of_tree([top]) and any(isinstance(top.get(name), str) for name in (*NAMES, *IDS)):
+        found = [top]  # the root of a tree
+    return {"records": found} if found else _with_listed_members(json_markers.without_wrappers(top))
 
 
 def is_xml(path: Path) -> bool:
     """Return whether a file is read as XML."""
-    return suffix(path) == ".xml"
+    return suffix(path) in _XML
 
 
 def is_yaml(path: Path) -> bool:
@@ -265,7 +274,7 @@ def _elements(path: Path, _: int) -> dict[str, Any]:
     return lists
 
 
-_READERS = {".xml": _elements, ".yaml": _document, ".yml": _document, ".obo": _terms}
+_READERS = {".yaml": _document, ".yml": _document, ".obo": _terms, **dict.fromkeys(_XML, _elements)}
 
 
 def _is_lines(start: bytes) -> bool:
@@ -322,6 +331,27 @@ def _keyed(top: Mapping[str, Any]) -> Iterator[dict[str, Any]] | None:
         return None
     key = next(name for name in (*_KEYS, "\0") if not any(name in row for row in members))
     return ({key: name, **row} for name, row in top.items()) if key != "\0" else None
+
+
+def _with_listed_members(top: dict[str, Any]) -> dict[str, Any]:
+    """Return an object with a list of rows in place of its only object of alike objects, if it holds no other lists and
+    objects: the packages of a lock file, beside its version. A member without a name is what the whole is about.
+    """
+    maps = [name for name, one in top.items() if isinstance(one, dict) and _are_alike(one)]
+    others = [one for name, one in top.items() if name not in maps and isinstance(one, dict | list) and one]
+    if len(maps) != 1 or others or len(top) < _FEWEST_FIELDS:
+        return top
+    rows = top[maps[0]]
+    key = next((name for name in _KEYS if not any(name in row for row in rows.values())), "")
+    listed = [{key: name or top.get("name"), **row} for name, row in rows.items()]
+    return {**top, maps[0]: listed} if key else top
+
+
+def _are_alike(one: Mapping[str, Any]) -> bool:
+    """Return whether an object has several objects and nothing else, most of which have a field in common."""
+    rows = [row for row in one.values() if isinstance(row, dict)]
+    fields = Counter(name for row in rows for name in row)
+    return _FEWEST_ROWS <= len(rows) == len(one) and max(fields.values(), default=0) >= _ALIKE * len(rows)
 
 
 def resources(path: Path) -> Sequence[Mapping[str, Any]]:

@@ -139,8 +139,8 @@ def _in_line(path: Path, text: str) -> BadInputError | None:
     if columns:
         message = f"{columns[2]} columns instead of {columns[1]} in {_place(path, text)}"
         return BadInputError(message, "Quote fields that contain the delimiter")
-    if "invalid state" in text and (place := _mixed_line_ends(path)):
-        return BadInputError(f"Mixed line ends in {place}", "Convert them to one kind, for example with dos2unix")
+    if "invalid state" in text and (mixed := mixed_line_ends(path)):
+        return mixed
     for phrase, problem, hint in _PROBLEMS:
         if phrase in text:
             where = _bad_line(path, _parse_strictly) if "JSON" in text else _place(path, text)
@@ -190,16 +190,17 @@ def _opened(path: Path) -> IO[bytes]:
     return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")  # type: ignore[return-value]
 
 
-def _mixed_line_ends(path: Path) -> str:
-    """Return the file and the first line that does not end as the first line does; empty if all end alike."""
+def mixed_line_ends(path: Path) -> BadInputError | None:
+    """Return the error for a file, with the first line that does not end as the first one does; None without one."""
     first = b""
     with _opened(path) as handle:
         for number, line in enumerate(handle, 1):
             end = b"\r\n" if line.endswith(b"\r\n") else b"\r" if b"\r" in line else b"\n"
             first = first or end
             if end != first:
-                return f"{path}, line {number}"
-    return ""
+                problem = f"Mixed line ends in {path}, line {number}"
+                return BadInputError(problem, "Convert them to one kind, for example with dos2unix")
+    return None
 
 
 def _parse_strictly(line: bytes) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import kbkit
+from kbkit.errors import BadInputError
 from kbkit.ingestion.inference import Inferred, dialect, infer
 from kbkit.ingestion.inference import names as inference_names
 from kbkit.ingestion.request import Corrections
@@ -321,3 +322,49 @@ def test_nested_elements_of_xml_are_nodes_with_shared_names(tmp_path: Path) -> N
 def test_an_attribute_with_the_name_of_elements_is_one_of_them(tmp_path: Path) -> None:
     path = _written(tmp_path, {"set.xml": '<set><a b="1"><b>2</b><b>3</b></a><a><b>4</b></a></set>'}) / "set.xml"
     assert xml_records.read(path)["a"] == [{"b": ["1", "2", "3"]}, {"b": ["4"]}]
+
+
+def of_year(year: int, header: str, *rows: str) -> str:
+    """Return a CSV file whose rows end in numbers of a year."""
+    return "\n".join([header, *(f"{row},{year + n}" for n, row in enumerate(rows))]) + "\n"
+
+
+def test_files_of_one_name_and_shape_in_several_folders_are_one_type(tmp_path: Path) -> None:
+    staff = [f"{n},P{n}" for n in range(1, 8)]
+    sales = [f"{n},{n % 5 + 1}" for n in range(1, 12)]
+    files = {
+        f"{year}/{name}.csv": of_year(year, header, *rows)
+        for year in (2023, 2024)
+        for name, header, rows in (
+            ("staff", "staff_id,name,room", staff[: year - 2018]),
+            ("sales", "sale_id,staff_id,sum", sales),
+        )
+    }
+    with kbkit.ingest(str(_written(tmp_path / "in", files)), out=tmp_path / "x.kb", stores=["tables"]) as kb:
+        assert {one.name: one.members for one in kb.schema.node_types} == {"staff": 11, "sale": 22}
+        assert [(s.head, r.name, s.tail, s.edges) for r in kb.schema.relations for s in r.signatures] == [
+            ("sale", "staff", "staff", 22)
+        ]
+        assert kb.node("staff#2024/2").attributes == {"staff_id": 2, "room": 2025, "folder": 2024}
+
+
+def test_files_of_one_name_and_other_shapes_are_called_like_their_folders(tmp_path: Path) -> None:
+    files = {
+        "2023/sales.csv": "sale_id,product,sum\n1,Lamp,3\n2,Desk,4\n",
+        "2024/sales.csv": "receipt,shop,clerk,total\n1,Ely,Bo,3\n2,Oak,Al,4\n",
+        "north/shops.csv": "shop_id,name,town\n1,A,Ely\n2,B,Ely\n",
+        "south/shops.csv": "id,name,clerk,rooms\n7,C,Bo,2\n8,D,Al,3\n",
+        "south/goods.csv": "good_id,name\n7,Lamp\n8,Desk\n",
+    }
+    found = infer([_written(tmp_path, files)], "x").plan.nodes
+    assert {one.table.name: one.table.type for one in found} == {
+        "sales_2023": "sale_2023", "sales_2024": "sale_2024", "north_shops": "north_shop", "south_shops": "south_shop",
+        "goods": "good",
+    }  # fmt: skip
+
+
+def test_other_line_ends_below_a_title_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_bytes(b"A title\n\nid,name,town\r\n1,A,Ely\r\n2,B,Ely\r\n")
+    with pytest.raises(BadInputError, match=r"Mixed line ends in .*rows\.csv, line 3"):
+        infer([path], "x")

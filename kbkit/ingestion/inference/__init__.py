@@ -11,6 +11,7 @@ import copy
 import glob
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -47,7 +48,7 @@ from kbkit.ingestion.json_markers import LISTS
 from kbkit.ingestion.json_records import RecordTable
 from kbkit.ingestion.recipe import FileSpec, as_source
 from kbkit.ingestion.request import Corrections
-from kbkit.ingestion.source_errors import explained
+from kbkit.ingestion.source_errors import explained, mixed_line_ends
 from kbkit.readers import databases, workbooks
 from kbkit.readers.columns import unique
 from kbkit.schema import quote
@@ -101,7 +102,7 @@ class Examination:
 
     def infer(self, name: str, corrections: Corrections | None = None, *, source_file: bool = False) -> Inferred:
         """Infer a recipe called ``name``; see :func:`infer`."""
-        used = copy.deepcopy(self.tables)  # corrections change them
+        used = copy.deepcopy(list(self.tables))  # corrections change them
         plan = _plan(self.con, used, corrections or Corrections())
         toml = script.recipe(plan, used, name, _title(plan), source_file=source_file)
         of_tables = (
@@ -195,6 +196,9 @@ def _examine(tables: Mapping[ProfiledTable, Sequence[Path]], folder: Path) -> It
             for table in tables:
                 sources.create_view(con, replace(table.spec, name="file"), local[table.name], {})
                 con.execute(f'CREATE TABLE {quote(table.name)} AS FROM "file"')
+                if table.spec.skip and not con.execute(f"SELECT 1 FROM {quote(table.name)} LIMIT 1").fetchall():
+                    for error in filter(None, map(mixed_line_ends, local[table.name])):
+                        raise error  # DuckDB skips all lines then
                 con.execute('DROP VIEW "file"')
                 table.same_named = sources.repeated(table.spec, local[table.name][0])
                 profile.drop_header_rows(con, table)
@@ -266,7 +270,8 @@ def _tables(
     found.sort(key=lambda one: "." in one[1].table and one[1].table.startswith("$"))  # objects inside of records
     if len(found) > MAX_TABLES:
         raise BadInputError(f"{len(found):,} tables are too many", f"The maximum is {MAX_TABLES:,}")
-    given_names = names.without_brackets([name for name, *_ in found])
+    apart = _apart([(name, spec, path) for (name, spec, path) in found], {path: given for given, path in files}, roots)
+    given_names = names.without_brackets(apart)
     plain = unique([names.identifier(names.without_hash(name)) for name in names.without_title(given_names)])
     taken = [f"{name}_file" if name.casefold() in _TAKEN or name.startswith("kb_") else name for name in plain]
     stored = {path for _, spec, path in found if spec.table}
@@ -296,6 +301,20 @@ def _tables(
         result[table] = group.files if group else [path]
     declared_data.declare(_by_file(result, dict(files)), dict(files), declared)
     return result
+
+
+def _apart(found: Sequence[tuple[str, FileSpec, Path]], given: Mapping[Path, Path], roots: Sequence[Path]) -> list[str]:
+    """Return the names of tables; those of files of one name in several folders with that of the folder."""
+    counts = Counter(name.casefold() for name, *_ in found)
+    folders = [given[path].parent if given[path].parent not in roots else None for *_, path in found]
+    places = [
+        folder.name if folder and counts[name.casefold()] > 1 else ""
+        for folder, (name, *_) in zip(folders, found, strict=True)
+    ]
+    named = [
+        (name, place) if place[:1].isdigit() else (place, name) for place, (name, *_) in zip(places, found, strict=True)
+    ]
+    return [" ".join(filter(None, parts)) for parts in named]
 
 
 def _nested(given: Path, path: Path) -> dict[str, RecordTable]:
@@ -391,8 +410,12 @@ def _drop_row_numbers(con: duckdb.DuckDBPyConnection, table: ProfiledTable, othe
         del table.columns[first.name]
 
 
-def _plan(con: duckdb.DuckDBPyConnection, tables: Sequence[ProfiledTable], told: Corrections) -> TablePlan:
-    """Decide what each table becomes. Raises :class:`kbkit.errors.UnknownNameError` for unknown tables and columns."""
+def _plan(con: duckdb.DuckDBPyConnection, tables: list[ProfiledTable], told: Corrections) -> TablePlan:
+    """Decide what each table becomes. Raises :class:`kbkit.errors.UnknownNameError` for unknown tables and columns.
+
+    Tables of columns whose values the user calls nodes are added to ``tables``.
+    """
+    nodes = _nodes(con, tables, told)
     for name, columns in told.keys.items():
         profile.check_names(tables, name, columns)
     for name in told.types:
@@ -416,7 +439,6 @@ def _plan(con: duckdb.DuckDBPyConnection, tables: Sequence[ProfiledTable], told:
         of, column = _column(tables, name)
         texts.setdefault(of, set()).add(column)
     linked = {_column(tables, name): target for name, target in told.links.items()}
-    nodes = {_column(tables, name) for name in told.nodes}
     for target in filter(None, linked.values()):
         profile.check_names(tables, target, ())
     filled = [table for table in tables if table.rows]
@@ -426,6 +448,15 @@ def _plan(con: duckdb.DuckDBPyConnection, tables: Sequence[ProfiledTable], told:
         )
     guesses = links.find(con, filled, {name: tuple(columns) for name, columns in told.keys.items()}, linked, nodes)
     return roles.plan(con, filled, guesses, texts, {*told.keys, *told.types})
+
+
+def _nodes(con: duckdb.DuckDBPyConnection, tables: list[ProfiledTable], told: Corrections) -> set[tuple[str, str]]:
+    """Add the tables of columns whose values the user calls nodes; return such columns that need no table."""
+    chosen = list(dict.fromkeys(_column(tables, name) for name in told.nodes))
+    known = {*chosen, *(_column(tables, name) for name in (*told.texts, *told.links, *told.omit))}
+    known |= {(name, column) for name, columns in told.keys.items() for column in columns}
+    known |= {(name, column) for name, column in told.named.items() if column}
+    return embedded.of_columns(con, tables, chosen, known)
 
 
 def _omit(table: ProfiledTable, column: str) -> None:

@@ -202,6 +202,11 @@ def _is_described(candidate: _Candidate) -> bool:
     return bool(candidate.ids) and not candidate.bare and many
 
 
+def _names_its_ends(candidate: _Candidate) -> bool:
+    """Return whether a table with a key names things of two types that no other table has: it is about its rows."""
+    return candidate.table.has_things and bool(candidate.ids) and candidate.head.target != candidate.tail.target
+
+
 def _is_in_a_folder(candidate: _Candidate) -> bool:
     """Return whether one end is the folder of the file: records of something, such as messages of a channel."""
     columns = (*candidate.head.columns, *candidate.tail.columns)
@@ -219,6 +224,7 @@ NODES_INSTEAD: tuple[Callable[[_Candidate], bool], ...] = (
     _has_foreign_id,
     _has_own_key,
     _is_described,
+    _names_its_ends,
     _is_in_a_folder,
     _often_lacks_an_end,
 )

@@ -50,7 +50,11 @@ def best_key(
     if not sure and first in named_after_others and is_unique(con, table, [first]):
         return ()  # its rows say more about those of the other table
 
+    person = names.of_person([*table.columns], table.type) or ()
+
     def rank_of(position: int, column: ProfiledColumn) -> int | None:
+        if column.name in person[:1]:
+            return None  # a first name, which another row may have, too
         if column.name in (table.spec.folder, table.spec.file):
             return None  # names of folders and files, which no row is
         rank = _key_rank(column, table, position)
@@ -113,6 +117,14 @@ def pair_in_parent(con: Connection, table: ProfiledTable) -> tuple[str, ...]:
     parents = [columns[0] for columns, target, _ in table.declared_links if target and len(columns) == 1]
     own = [c.name for c in table.columns.values() if names.is_own_id(c.name, table.type) and c.look in KEY_LOOKS]
     pairs = [(parent, name) for parent in parents for name in own if {parent, name} <= set(table.columns)]
+    return next((pair for pair in pairs if is_unique(con, table, pair)), ())
+
+
+def pair_in_place(con: Connection, table: ProfiledTable) -> tuple[str, ...]:
+    """Return the columns with the folder or the file of the rows and with their identifier, which starts anew there."""
+    places = [name for name in (table.spec.folder, table.spec.file) if name in table.columns]
+    own = [c.name for c in table.columns.values() if c.look in KEY_LOOKS and names.is_own_id(c.name, table.type)]
+    pairs = [(place, name) for place in places for name in own]
     return next((pair for pair in pairs if is_unique(con, table, pair)), ())
 
 

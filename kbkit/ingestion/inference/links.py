@@ -16,6 +16,7 @@ from kbkit.ingestion.inference.keys import (
     named_pairs,
     never_repeats,
     pair_in_parent,
+    pair_in_place,
     pair_with_link,
     referable_columns,
     shared_pair,
@@ -79,7 +80,8 @@ def find(
             referred = partial(finder.is_referred, table)
             chosen[table.name] = best_key(con, table, tables, is_told, refers, referred, sure=sure)
     for table in (table for table in free if not chosen[table.name]):
-        chosen[table.name] = pair_in_parent(con, table) or finder.global_id(table) or shared_pair(con, table, tables)
+        of_place = pair_in_parent(con, table) or pair_in_place(con, table)
+        chosen[table.name] = of_place or finder.global_id(table) or shared_pair(con, table, tables)
     for table in (table for table in free if len(chosen[table.name]) == 1):
         if any(repeats.is_copy(con, table, other, chosen) for other in tables):
             chosen[table.name] = ()
@@ -161,7 +163,7 @@ class _Finder:
         known = {column for link in found for column in link.columns}
         for column in list(table.columns.values()):
             if column.name not in known:
-                link = self._link(table, column)
+                link = self._to_parent(table, column) or self._link(table, column)
                 found += [link] if link else self._several(table, column)
         found += self._by_name_and_more(table, found)
         found += listed.people(table, found, {one.type for one in self._tables.values()})
@@ -266,6 +268,22 @@ class _Finder:
             self.unclear[f"{table.name}.{column.name}"] = [link.target for link in top]
             return None
         return top[0]
+
+    def _to_parent(self, table: ProfiledTable, column: ProfiledColumn) -> TableLink | None:
+        """Return the link of a column such as ``Parent id`` to the rows of its table by another column than the key,
+        which is named like it (``Issue id``), never repeats, and has all of its values.
+        """
+        said = names.of_parent(column.name)
+        own = self._keys[table.name] == (column.name,) or (table.name, column.name) in self._given
+        if not said or own or column.look not in KEY_LOOKS:
+            return None
+        ends = [c for c in table.columns.values() if c is not column and names.words(c.name)[-len(said) :] == said]
+        same = [c for c in ends if names.words(c.name) == said] or ends
+        for by in (c for c in same if c.look == column.look and not names.of_parent(c.name)):
+            missing, distinct = self._shared.missing(table, [column.name], table, [by.name])
+            if distinct and not missing and never_repeats(self._con, table, by):
+                return TableLink((column.name,), table.name, (by.name,), False, missing, distinct)
+        return None
 
     def _to_code(self, table: ProfiledTable, column: ProfiledColumn, *, own: bool) -> TableLink | None:
         """Return the link of a column to the only other table that has all of its values in a column of addresses or

@@ -24,7 +24,8 @@ _COMMA = r"[-+]?[0-9]{1,3}(\.[0-9]{3})+(,[0-9]+)?|[-+]?[0-9]+(,[0-9]+)?"
 _MONEY = r"[-+]?[$€£¥] ?[0-9]{1,3}(,?[0-9]{3})*(\.[0-9]+)?"
 _FLAGGED = rf"\s*({NUMBER})(\s+[A-Za-z]{{1,2}})?\s*"
 """A number with letters behind it that say how sure it is, as offices for statistics write them; ``:`` is missing."""
-_NUMBERED = frozenset(("version", "release", "build", "section", "chapter", "paragraph"))
+_VERSIONS = frozenset(("version", "release", "build"))
+_NUMBERED = frozenset((*_VERSIONS, "section", "chapter", "paragraph"))
 _ADDRESS = r" \(https?://[^ )]+\)"
 """The address of a page after its name, as Notion writes links."""
 _ISO = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9:.]+Z?)?"
@@ -52,7 +53,7 @@ MISSING = ", ".join(map(literal, ("", *_MISSING)))
 """Texts of missing values in SQL."""
 _CHECKS = {
     "integers": "regexp_full_match({v}, '[-+]?[0-9]+')",
-    "floats": r"regexp_full_match({v}, '[0-9]+\.0')",
+    "floats": r"regexp_full_match({v}, '[-+]?[0-9]+\.0')",
     "numbers": f"regexp_full_match({{v}}, '{NUMBER}')",
     "grouped": f"regexp_full_match({{v}}, '{GROUPED}')",
     "money": f"regexp_full_match({{v}}, '{_MONEY}')",
@@ -249,8 +250,12 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
     reading: dates.DateReading,
     *,
     na: bool = False,
+    rows: int = 0,
 ) -> ProfiledColumn:
-    """Return the profile of a column, with the expression that cleans its values; ``na``: the text NA is missing."""
+    """Return the profile of a column, with the expression that cleans its values; ``na``: the text NA is missing.
+
+    ``rows`` is the number of rows of the table.
+    """
     if look is None:
         return ProfiledColumn(one.name, one.kind, *counts, _typed_look(one.kind), value=one.value)
     present = look["values"] - look["missing"] - look["empty"]
@@ -273,8 +278,12 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
         return column("date", reading.expression(value))
     if all_are("integers"):
         return column("integer", value)
-    if all_are("numbers") and (look["beyond doubles"] or (look["kept zeros"] and names.is_id(one.name))):
+    version = look["fractions"] and set(names.words(one.name)[-1:]) & _VERSIONS  # 1.10 follows 1.9
+    if all_are("numbers") and (version or look["beyond doubles"] or (look["kept zeros"] and names.is_id(one.name))):
         return column("text", value, is_code=True)
+    if all_are("floats") and (counts[0] < rows or look["missing"] or "year" in names.words(one.name)):
+        # Integers with missing ones, which pandas writes with a point.
+        return column("integer", f"regexp_replace({value}, '\\.0$', '')")
     if all_are("numbers"):
         return column("number", value, floats=all_are("floats"))
     if all_are("dates"):

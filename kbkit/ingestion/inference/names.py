@@ -133,6 +133,15 @@ _ENDING_IN_ID = frozenset(
 )
 
 
+def of_parent(column: str) -> tuple[str, ...]:
+    """Return the words of the identifier that a column has of the parents of rows: ``id`` of ``Parent id``, ``item no``
+    of ``item_no_of_parent``; none for other columns.
+    """
+    parts = words(column)
+    said = parts[1:] if parts[:1] == ("parent",) else parts[:-2] if parts[-2:] == ("of", "parent") else ()
+    return said if is_id("_".join(said)) else ()
+
+
 def is_id(column: str) -> bool:
     """Return whether a column is named as an identifier: ``id``, ``country_id``, ``CountryCode``, ``fk_country``."""
     parts = words(column)
@@ -149,7 +158,7 @@ def is_own_id(column: str, kind: str) -> bool:
 
 def is_own_name(column: str, kind: str) -> bool:
     """Return whether a column is named as the name of a type: ``name``; ``film_name`` or ``fname`` of ``film``."""
-    own = words(column) == (f"{kind[:1].lower()}name",)
+    own = words(column) in ((f"{kind[:1].lower()}name",), (*words(kind), "title"), (*words(kind), "label"))
     return plain(column) in NAMES or own or (not is_id(column) and fit(column, kind) == 3)
 
 
@@ -163,6 +172,9 @@ _PERSON_NAMES = (
     ("name first", "name last"), ("first name", "surname"), ("given name", "surname"), ("prénom", "nom"),
     ("vorname", "nachname"), ("nombre", "apellido"), ("nome", "cognome"), ("fname", "lname"),
     ("firstname", "surname"), ("forename", "last name"), ("given name", "last name"),
+    ("given names", "surname"), ("forenames", "surname"), ("given names", "family name"), ("first", "last"),
+    ("vorname", "name"), ("prenom", "nom"), ("nombre", "apellidos"), ("voornaam", "achternaam"),
+    ("förnamn", "efternamn"), ("fornavn", "etternavn"), ("fornavn", "efternavn"), ("imię", "nazwisko"),
 )  # fmt: skip
 """Pairs of columns with the first and the last names of persons, in several languages."""
 
@@ -301,6 +313,17 @@ def is_short_for(column: str, kind: str) -> bool:
     return starts and len(here[0]) >= _SHORT and here[0] not in _IDS
 
 
+def is_abbreviation(word: str, whole: str) -> bool:
+    """Return whether a word abbreviates another one: its start, or a word of no dictionary with some of its letters in
+    order: ``dept`` of ``department``.
+    """
+    if len(word) < _SHORT or len(word) >= len(whole) or _alike(word, whole):
+        return False
+    letters = iter(whole)
+    some = word[0] == whole[0] and all(letter in letters for letter in word)
+    return whole.startswith(word) or (some and not dictionary().getLemma(word, "NOUN", lemmatize_oov=False))
+
+
 _SHORT = 3
 
 
@@ -410,7 +433,9 @@ def is_sequence(column: str) -> bool:
 
 def types(tables: Sequence[Sequence[str]]) -> list[str]:
     """Return a type for the words of each table name: in the singular, as an identifier."""
-    return unique([identifier("_".join([*parts[:-1], singular(parts[-1])])) for parts in tables])
+    last = [len(parts) - (2 if len(parts) > 1 and parts[-1].isdigit() else 1) for parts in tables]  # sales 2024
+    plain = [[*parts[:at], singular(parts[at]), *parts[at + 1 :]] for parts, at in zip(tables, last, strict=True)]
+    return unique([identifier("_".join(parts)) for parts in plain])
 
 
 def identifier(name: str) -> str:

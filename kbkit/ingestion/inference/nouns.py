@@ -37,7 +37,7 @@ def rename(con: duckdb.DuckDBPyConnection, tables: Sequence[ProfiledTable], fold
         if words <= _PLUMBING:
             rules = NOUNS
         elif _MADE & set(names.words(table.name)):
-            rules = NOUNS[:2]
+            rules = (_only_object, _of_key)
         elif words <= SAYS_NOTHING or set(table.words) <= SAYS_NOTHING:
             rules = NOUNS[:1]
         else:
@@ -83,6 +83,15 @@ def _only_kind(con: duckdb.DuckDBPyConnection, table: ProfiledTable, _: Path | N
             if len(values) == 1 and values[0] and _KIND.fullmatch(values[0]):
                 return str(values[0])
     return ""
+
+
+def _only_object(con: duckdb.DuckDBPyConnection, table: ProfiledTable, folder: Path | None) -> str:
+    """Return the only kind of the rows, if the column is not one of types, which may be those of goods."""
+    named = any(names.plain(column) in _TYPES for column in table.columns)
+    return "" if named else _only_kind(con, table, folder)
+
+
+_TYPES = ("type", "kind")
 
 
 def _of_key(_: duckdb.DuckDBPyConnection, table: ProfiledTable, __: Path | None) -> str:

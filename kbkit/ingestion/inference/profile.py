@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from kbkit.errors import UnknownNameError
@@ -71,6 +71,7 @@ class ProfiledTable:
     ``folded`` reads, if it is another one. ``same_named`` are the columns whose header repeats a name, by this name.
     ``date_order`` is what the user said about 3/4/2024; see :func:`dates.find`. ``numbers`` is the column with the
     numbers of the rows, which is left out; ``apart`` are the columns after the first that repeat its name and stay.
+    ``has_things``: some of its columns became a table of the things that they name.
     """
 
     name: str
@@ -94,6 +95,7 @@ class ProfiledTable:
     date_order: str = ""
     numbers: str = ""
     apart: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    has_things: bool = False
 
 
 def check_names(tables: Sequence[ProfiledTable], table: str, columns: Sequence[str]) -> None:
@@ -140,9 +142,28 @@ def profile(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
             look[","] = 1
         elif look and (sign := separator_of(con, sampled, one, look)):
             look[sign] = 1
-        table.columns[one.name] = column_of(one, counts[one.name], look, readings.get(one.name, _NO_DATES), na=na)
+        reading = readings.get(one.name, _NO_DATES)
+        table.columns[one.name] = column_of(one, counts[one.name], look, reading, na=na, rows=table.rows)
+        if one.kind in ("DOUBLE", "FLOAT") and _are_integers(con, source, one, table):
+            kept, value = table.columns[one.name], f"TRY_CAST({one.value} AS BIGINT)"
+            table.columns[one.name] = replace(kept, kind="BIGINT", look="integer", value=value)
     for name, parts in table.same_named.items():
         _merge(table, name, [table.columns[part] for part in parts if part in table.columns])
+
+
+def _are_integers(con: duckdb.DuckDBPyConnection, source: str, one: TableField, table: ProfiledTable) -> bool:
+    """Return whether a column has integers, and a number without a value in their place: pandas makes floats of them.
+
+    The types that databases declare stay.
+    """
+    if table.spec.table and not table.spec.table.startswith("$"):
+        return False
+    known = f"{one.value} IS NOT NULL AND NOT isnan({one.value})"
+    query = f"SELECT bool_and({one.value} = trunc({one.value}) AND abs({one.value}) < {_EXACT}) FILTER ({known}),"
+    return con.execute(f"{query} count(*) > count(*) FILTER ({known}) FROM {source}").fetchall() == [(True, True)]
+
+
+_EXACT = 1 << 53
 
 
 def _merge(table: ProfiledTable, name: str, parts: Sequence[ProfiledColumn]) -> None:
@@ -328,7 +349,7 @@ def _expanded(con: duckdb.DuckDBPyConnection, source: str, one: TableField) -> I
         if len(fields) > _MOST_FIELDS:
             yield _json(one)
         elif _is_map(con, source, fields):
-            yield from _map(one, of_objects=fields[0].kind.startswith("STRUCT("))
+            yield from _map(one, of_words=_are_words(con, source, fields))
         else:
             for field in fields:
                 yield from _expanded(con, source, field)
@@ -375,10 +396,19 @@ def _outer(kind: str) -> str:
     return "STRUCT" if kind.startswith("STRUCT(") and not kind.endswith("[]") else kind
 
 
-def _map(one: TableField, *, of_objects: bool) -> Iterator[TableField]:
-    """Yield two columns of a map: a list of its values, or of its keys if the values are objects; and the whole."""
+def _are_words(con: duckdb.DuckDBPyConnection, source: str, fields: Sequence[TableField]) -> bool:
+    """Return whether most values of the fields of a map are words, and not numbers, versions or objects."""
+    if any(one.kind != "VARCHAR" for one in fields):
+        return False
+    values = f"SELECT unnest([{', '.join(one.value for one in fields)}]) AS v FROM {source}"
+    query = f"SELECT 2 * count_if(regexp_matches(v, '^[[:alpha:]]')) > count(v) FROM ({values})"
+    return con.execute(query).fetchall() == [(True,)]
+
+
+def _map(one: TableField, *, of_words: bool) -> Iterator[TableField]:
+    """Yield two columns of a map: a list of its values, or of its keys if the values are no words; and the whole."""
     entries = f"[e for e in map_entries(to_json({one.value})::MAP(VARCHAR, JSON)) if e.value::VARCHAR <> 'null']"
-    shown = "e.key" if of_objects else "(e.value ->> '$')"
+    shown = "(e.value ->> '$')" if of_words else "e.key"
     listed = f"[{shown} for e in {entries}]"
     yield TableField(one.name, "VARCHAR[]", f"CASE WHEN {one.value} IS NOT NULL THEN {listed} END")
     yield TableField(f"{one.name}_json", "JSON", f"map_from_entries({entries})::JSON::VARCHAR")

@@ -181,6 +181,8 @@ def _is_detail(table: ProfiledTable, key: Sequence[str]) -> bool:
 def _type_by_columns(plan: TablePlan) -> None:
     """Take the types of tables whose nodes are joined by edges, or of the only table, from their columns of types."""
     for nodes in plan.nodes:
+        if nodes.table.spec.table.startswith("$"):
+            continue  # records of JSON, whose list has the name of what they are
         among = any(edges.head.target == edges.tail.target == nodes.table.name for edges in plan.edges)
         if among or (len(plan.nodes) == 1 and plan.edges):
             _type_by_column(nodes)
@@ -286,7 +288,8 @@ def _beside_key(_: ProfiledTable, key: Sequence[str], free: Sequence[ProfiledCol
     if len(key) != 1 or not names.is_id(key[0]) or names.is_generic(key[0]):
         return None
     before = names.words(key[0])[:-1]
-    return next(((c.name,) for c in free if before and names.words(c.name) == (*before, "name")), None)
+    named = {(*before, word) for word in ("name", "title", "label")} if before else set()
+    return next(((c.name,) for c in free if names.words(c.name) in named), None)
 
 
 def _is_name_of_row(column: ProfiledColumn) -> bool:
@@ -301,9 +304,16 @@ def _is_name_of_row(column: ProfiledColumn) -> bool:
 def _ending_in_name(table: ProfiledTable, key: Sequence[str], free: Sequence[ProfiledColumn]) -> tuple[str, ...] | None:
     """Return a column that ends in ``name`` or ``title`` and has few repetitions."""
     for column in sorted(free, key=lambda column: "short" in names.words(column.name)):
-        if _is_name_of_row(column) and 10 * column.distinct >= 9 * table.rows and column.name not in key:
+        mostly = 2 * column.count >= table.rows and 10 * column.distinct >= 9 * column.count
+        if _is_name_of_row(column) and mostly and column.name not in key:
             return (column.name,)
     return None
+
+
+def _whole_name(_: ProfiledTable, key: Sequence[str], free: Sequence[ProfiledColumn]) -> tuple[str, ...] | None:
+    """Return the column called the official name, the full title and the like, which may be that of several rows."""
+    whole = [c.name for c in free if c.distinct > 1 and names.words(c.name) in _WHOLE and c.name not in key]
+    return next(((name,) for name in whole), None)
 
 
 def _distinct_after_key(
@@ -339,11 +349,15 @@ NAME_RULES: tuple[_NameRule, ...] = (
     _first_without_header,
     _beside_key,
     _ending_in_name,
+    _whole_name,
     _distinct_after_key,
     _short_description,
 )
 """Where the names of nodes are looked for: functions of a table, its key, and the texts that are free to be names."""
 
+_WHOLE = {(which, word) for word in ("name", "title") for which in (
+    "full", "official", "long", "complete", "preferred", "proper", "legal", "original", "main", "short")}  # fmt: skip
+"""Words of columns with one of the names of the row itself, best first."""
 _SPARSE = 20
 """Rows of which at least one has a value in a column of names."""
 _SHORT = 40
@@ -358,10 +372,19 @@ _SUMMARIES = {("summary",), ("subject",), ("headline",)}
 def _relations(links: Sequence[TableLink], folder: str) -> list[str]:
     """Return the relations of links. Of ``assignee`` and ``assignees``, the second keeps the name of its column."""
     found: list[str] = []
-    for link in links:
-        relation, whole = _relation(link, folder), names.identifier("_".join(names.words(link.columns[0])))
+    short = [_relation(link, folder) for link in links]
+    for link, own in zip(links, short, strict=True):
+        relation, whole = _written_out(own, link), names.identifier("_".join(names.words(link.columns[0])))
+        relation = own if relation in short else relation
         found.append(whole if relation in found and names.is_plural(link.columns[0]) else relation)
     return found
+
+
+def _written_out(relation: str, link: TableLink) -> str:
+    """Return a relation with the noun of the type that its last word abbreviates: ``department`` for ``dept``."""
+    start, _, last = relation.rpartition("_")
+    noun = names.types([names.words(link.target)])[0].rpartition("_")[2] if link.target else ""
+    return f"{start}_{noun}".lstrip("_") if names.is_abbreviation(last, noun) else relation
 
 
 def _relation(link: TableLink, folder: str) -> str:
@@ -373,6 +396,7 @@ def _relation(link: TableLink, folder: str) -> str:
     if len(link.columns) > 1 or (target and link.columns == (folder,)):
         return names.identifier("_".join(target))
     parts = names.subject(link.columns[0])
+    parts = parts[-1:] if parts[-2:] == ("of", "parent") else parts
     own = names.words(link.columns[0])
     if target and link.columns == link.by and own[-1:] in _ADDRESSES:
         return names.identifier("_".join(target))  # the address of the same page, which is named after a site
