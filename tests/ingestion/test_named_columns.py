@@ -173,3 +173,24 @@ def test_integers_with_missing_ones_are_integers(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_abbreviations_are_told_from_other_words(word: str, whole: str, *, expected: bool) -> None:
     assert names.is_abbreviation(word, whole) == expected
+
+
+@pytest.mark.parametrize(
+    ("column", "taught", "is_linked"),
+    [
+        ("Classroom", range(101, 113), True),
+        ("Classroom", [*range(101, 112), 111], False),  # two teachers in a room: whose pupils are they?
+        ("Classroom", range(102, 114), False),  # a room that no teacher has
+        ("Year", range(2001, 2013), False),
+    ],
+)
+def test_a_column_refers_to_the_only_one_of_its_name_that_never_repeats(
+    tmp_path: Path, column: str, taught: range | list[int], is_linked: bool
+) -> None:
+    first = 2001 if column == "Year" else 101
+    pupils = [(n, f"Pupil {n}", first + n % 12) for n in range(40)]
+    teachers = [(f"Last{n}", f"First{n}", room) for n, room in enumerate(taught)]
+    (tmp_path / "pupils.csv").write_text(table(f"PupilNo,PupilName,{column}", pupils))
+    (tmp_path / "teachers.csv").write_text(table(f"LastName,FirstName,{column}", teachers))
+    with kbkit.ingest(str(tmp_path), out=tmp_path / "school.kb") as kb:
+        assert [relation.name for relation in kb.schema.relations] == [column.lower()] * is_linked

@@ -41,6 +41,8 @@ _MOST = 0.8
 """Fraction of the values that must exist in the other table, if only the last word of its type is in the name."""
 _SOME = 0.1
 """The same fraction for addresses, which are equal only if they are of the same thing."""
+_TIMES = ("year", "month", "day", "date", "time", "week", "quarter")
+"""Last words of columns that say when something was."""
 _FEWEST_NUMBERS = 3
 """Different numbers from which a column without a telling name may refer to a table."""
 _MANY, _STRANGERS = 50, 0.1
@@ -261,7 +263,8 @@ class _Finder:
         found = (self._to(table, column, other, own=own, is_name=bool(is_name)) for other in self._tables.values())
         ranked = [one for one in found if one is not None]
         if not ranked:
-            return self._to_code(table, column, own=own or bool(is_name)) or self._listed(table, column)
+            to_code = self._to_code(table, column, own=own or bool(is_name))
+            return to_code or self._to_same_name(table, column) or self._listed(table, column)
         best = max(evidence for evidence, _ in ranked)
         top = self._of_base([link for evidence, link in ranked if evidence == best])
         if len(top) > 1 and best < 2:
@@ -320,6 +323,27 @@ class _Finder:
             self.unclear[f"{table.name}.{column.name}"] = list(dict.fromkeys(link.target for link in top))
             return None
         return top[0] if top else None
+
+    def _to_same_name(self, table: ProfiledTable, column: ProfiledColumn) -> TableLink | None:
+        """Return the link of a column that repeats to the only table in which a column of its name never does.
+
+        That must have all of its values: the classroom of students, and of their teacher.
+        """
+        words = names.words(column.name)
+        if self._keys[table.name] == (column.name,) or not words or words[-1] in (*names.NAMES, *_TIMES):
+            return None
+        if column.look not in KEY_LOOKS or never_repeats(self._con, table, column):
+            return None
+        found = []
+        for other in self._tables.values():
+            by = next((c for c in other.columns.values() if names.words(c.name) == words), None)
+            if other is table or other.beyond or by is None or by.look != column.look:
+                continue
+            if never_repeats(self._con, other, by):
+                missing, distinct = self._shared.missing(table, [column.name], other, [by.name])
+                if distinct >= _TELLING and not missing:
+                    found.append(TableLink((column.name,), other.name, (by.name,), False, missing, distinct))
+        return found[0] if len(found) == 1 else None
 
     def _of_base(self, links: list[TableLink]) -> list[TableLink]:
         """Return the link to the table with the things themselves, if the others have the same key and add details."""
