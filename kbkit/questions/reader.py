@@ -170,7 +170,7 @@ class Read:
         ignored += [f"'{asks}'"] * bool(asks)
         ignored += ["an attribute"] * (self.by_clauses.clauses.asks_attribute and not self.chain.ends_with_attribute)
         if self.chain.expression == self.by_clauses.expression:
-            nouns = {*self.by_clauses.unexplained} & self.by_clauses.clauses.nouns
+            nouns = {*self.by_clauses.unexplained} & self.by_clauses.clauses.nouns - {*self.chain.unexplained}
             labels = self.by_clauses.elements.labels
             ignored += sorted(f"'{noun}'" for noun in nouns if labels.similarity(noun).max(initial=0.0) < STRONG)
         used = {at for topic in self.chain.topics for at in topic.words}
