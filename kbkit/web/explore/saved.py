@@ -35,7 +35,7 @@ _NAME = 80
 
 def routes(site: Site) -> list[Route]:
     """Return the routes of this screen."""
-    screen = _Saved(site)
+    screen = _SavedPage(site)
     return [site.route("/save/node", screen.node), site.route("/save/answers", screen.answers)]
 
 
@@ -50,7 +50,7 @@ def page_file(request: Request, page: ReportPage) -> Response:
     return Response(text.encode("utf-8", "replace"), media_type=FORMATS[kind], headers=headers)
 
 
-class _Saved:
+class _SavedPage:
     def __init__(self, site: Site) -> None:
         self._site = site
 
