@@ -391,6 +391,14 @@ def settings_folder() -> Path:
     return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "kbkit"
 
 
+def is_private(status: os.stat_result) -> bool:
+    """Return whether a file belongs to the user and nobody else can read or write it, to judge by its status.
+
+    Windows tells by access lists, which the settings folder inherits from the user's own.
+    """
+    return WINDOWS or (status.st_uid == os.getuid() and not status.st_mode & 0o077)
+
+
 def cores() -> int:
     """Return the number of processor cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -37,6 +37,8 @@ _SHORTEST_WORD = 3
 """Characters of a text that is looked for as words of names."""
 _MAX_SHARED = 1_000
 """Nodes of one name that :meth:`Nodes.called` compares; more of them are left to the ranking."""
+_LONGEST_WORDS = 200
+"""Letters of words that are looked for in names, at most: a pattern of more takes long, or cannot be compiled."""
 
 
 def typed(text: str) -> str | int:
@@ -308,7 +310,7 @@ class Nodes(NodeDirectory):
         where = "WHERE type = $type" if node_type else ""
         given = {"text": _unicode(text), "limit": limit, **({"type": node_type} if node_type else {})}
         whole = "false"
-        if len(text.strip()) >= _SHORTEST_WORD:
+        if _SHORTEST_WORD <= len(text.strip()) <= _LONGEST_WORDS:
             given["words"] = rf"(^|[^\pL\pN]){re.escape(_unicode(text.strip().lower()))}($|[^\pL\pN])"
             whole = f"contains(lower({column}), lower(trim($text))) AND regexp_matches(lower({column}), $words)"
         rows = self._tables().rows(

@@ -72,8 +72,7 @@ def _private_text(path: Path) -> str | None:
         return None
     with os.fdopen(descriptor, encoding="ascii", errors="replace") as file:
         known = os.fstat(file.fileno())
-        own = systems.WINDOWS or (known.st_uid == os.getuid() and not known.st_mode & 0o077)
-        return file.read(100) if own and stat.S_ISREG(known.st_mode) else None
+        return file.read(100) if systems.is_private(known) and stat.S_ISREG(known.st_mode) else None
 
 
 class Access:
