@@ -314,7 +314,7 @@ def test_only_things_that_one_chooses_are_recommended() -> None:
     def queries(noun: str) -> str:
         phrase = NounPhrase(noun, (Clause("is in Peru", "are in Peru"),))
         required = sentences.Requirements()
-        return " ".join(sentences.sentences(phrase, required, "", 3, rng)[1] for _ in range(300))
+        return " ".join(sentences.sentences(phrase, required, "", rng)[1] for _ in range(300))
 
     assert "Recommend" in queries("movie")
     assert not re.search("Recommend|Suggest|Wanted|How about", queries("river"))
@@ -322,16 +322,16 @@ def test_only_things_that_one_chooses_are_recommended() -> None:
 
 def test_sentences_have_their_parts_in_every_frame() -> None:
     known = sentences.frames()
-    groups = [known.choice + known.things, known.predicate, known.thing]
-    groups += [known.predicate_one, known.relations, known.inverted]
+    groups = [known.choice + known.things, known.predicate, ]
+    groups += [known.relations, known.inverted]
     groups += [tuple(role[name]) for role in known.roles.values() for name in role]
-    assert sum(map(len, groups[:6])) >= 40
+    assert sum(map(len, groups[:4])) >= 40
     for frame in (frame for group in groups for frame in group):
         names = set(re.findall(r"{(\w+)}", frame))
-        assert names & {"things", "Things", "np", "thing", "a_thing", "np1", "noun", "kind"}
+        assert names & {"things", "Things", "np", "noun", "kind"}
         assert frame[0].isupper() or frame.startswith("{Things}")
         assert frame[-1] in ".?" or frame == "{Things}"
-        assert not names & {"np", "np1"} or names & {"vp", "vp1"}
+        assert "np" not in names or "vp" in names
 
 
 @pytest.mark.parametrize("like", answer_counts.published_targets())

@@ -245,7 +245,7 @@ def noun_is_plural(noun: str) -> bool:
     return english.is_plural(noun)
 
 
-def predicate(clauses: Sequence[RowCondition], *, is_plural: bool) -> str:
+def predicate(clauses: Sequence[RowCondition]) -> str:
     """Return conditions as one predicate; "" if one has none."""
-    parts = [clause.several if is_plural else clause.one for clause in clauses]
+    parts = [clause.several for clause in clauses]
     return " and ".join(parts) if all(parts) else ""
