@@ -31,7 +31,8 @@ _SEVERAL, _MEAN = 0.05, 1.5
 _COVERED = 0.5
 """Minimum fraction of the nodes of a type that have a value of a relation."""
 MISSING = 0.1
-"""Maximum fraction of a group of nodes, such as the films of a director, without a value, such as a genre."""
+"""Maximum fraction of a group of nodes, such as the films of a director, without a value, such as a genre; of nodes
+with several where nearly all have one; and of those of a type that are named as another kind."""
 _LABELLED, _HOLDERS, _KINDS = 500, 5, 100
 """Minimum number of labelled things and of things with a label, and maximum number of their kinds, to judge labels."""
 _SHARE, _LIFT, _DEVIATION = 0.4, 1.8, 4.0
@@ -286,7 +287,7 @@ def is_function(kb: KnowledgeBase, node_type: str | None, moves: Iterable[tuple[
     """Return whether moves lead from nearly every node of a type to one node alone, as from countries to capitals."""
     members = kb.session.members(node_type)
     counts = np.sum([kb.session.move(relation, forward).ranges(members)[1] for relation, forward in moves], axis=0)
-    return bool((counts > 0).any()) and (counts > 1).sum() <= _SEVERAL * (counts > 0).sum()
+    return bool((counts > 0).any()) and (counts > 1).sum() <= MISSING * (counts > 0).sum()
 
 
 def mixed_types(kb: KnowledgeBase) -> frozenset[str]:

@@ -244,10 +244,9 @@ def _counting_middles(
         noun = noun_of(before, kb.schema, heads) or type_noun(before.type)
         count = kb.session.has_type(middles, before.type).sum()
         if not any(move.closure for move in before.moves):
-            if count > 1:
-                words = words.of_several(noun)
-            elif is_function(kb, before.source.type, [(move.relation, move.forward) for move in before.moves]):
-                words = words.of_one(noun)
+            ways = [(move.relation, move.forward) for move in before.moves]
+            is_only = count == 1 and is_function(kb, before.source.type, ways)
+            words = words.of_one(noun, is_only=is_only) if count == 1 else words.of_several(noun)
     return words
 
 

@@ -120,9 +120,10 @@ class Drafter:
 
     @cached_property
     def asked(self) -> list[WebColumn]:
-        """The columns whose cells questions ask for."""
+        """The columns whose cells questions ask for, but not those of another thing: the capital of its country."""
         rng = np.random.default_rng(0)
-        return [c for c in self.table.columns if c is not self.key and wording.lookup(c, "X", rng)]
+        own = [c for c in self.table.columns if c is not self.key and not c.is_of_another]
+        return [c for c in own if wording.lookup(c, "X", rng)]
 
     @cached_property
     def numeric(self) -> list[WebColumn]:
@@ -335,7 +336,7 @@ class Drafter:
             return None
         column, group = numbered
         which = self.which(column, group, is_high=is_high)
-        others = [c for c in self.asked if c not in (column, *group.given) and not c.is_of_another]
+        others = [c for c in self.asked if c not in (column, *group.given)]
         rows = group.rows
         columns = [c for c in others if all(self.has_value(c, row) for row in rows)
                    and len({c.cells[row] for row in rows}) > 1 and len(c.counts) > 2]  # fmt: skip

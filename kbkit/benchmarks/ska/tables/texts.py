@@ -187,7 +187,7 @@ class TextDrafter:
         texts = self._passages(row, described)
         columns = [
             c for c in self._drafter.asked
-            if self._drafter.has_value(c, row) and not c.is_of_another and not is_popularity(c.noun)
+            if self._drafter.has_value(c, row) and not is_popularity(c.noun)
             and not self._gives(texts, c.cells[row])
         ]  # fmt: skip
         if not columns:
