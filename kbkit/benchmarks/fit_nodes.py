@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from weakref import WeakKeyDictionary
 
@@ -14,6 +15,7 @@ from kbkit.english.markers import is_marker, untelling
 from kbkit.english.readable import name_problem
 from kbkit.english.relations import Link
 from kbkit.english.roles import is_untyped
+from kbkit.english.thesaurus import are_co_hyponyms
 from kbkit.english.types import WORKS, are_people, type_noun
 from kbkit.english.verbs import GRADES
 from kbkit.english.words import YEARS
@@ -29,7 +31,8 @@ _SEVERAL, _MEAN = 0.05, 1.5
 _COVERED = 0.5
 """Minimum fraction of the nodes of a type that have a value of a relation."""
 MISSING = 0.1
-"""Maximum fraction of a group of nodes, such as the films of a director, without a value, such as a genre."""
+"""Maximum fraction of a group of nodes, such as the films of a director, without a value, such as a genre; of nodes
+with several where nearly all have one; and of those of a type that are named as another kind."""
 _LABELLED, _HOLDERS, _KINDS = 500, 5, 100
 """Minimum number of labelled things and of things with a label, and maximum number of their kinds, to judge labels."""
 _SHARE, _LIFT, _DEVIATION = 0.4, 1.8, 4.0
@@ -278,6 +281,34 @@ def coverage(kb: KnowledgeBase, node_type: str, moves: Iterable[tuple[str, bool]
     members = kb.session.members(node_type)
     counts = [kb.session.move(relation, not forward).ranges(members)[1] for relation, forward in moves]
     return float(np.any([count > 0 for count in counts], axis=0).mean()) if len(members) and counts else 1.0
+
+
+def is_function(kb: KnowledgeBase, node_type: str | None, moves: Iterable[tuple[str, bool]]) -> bool:
+    """Return whether moves lead from nearly every node of a type to one node alone, as from countries to capitals."""
+    members = kb.session.members(node_type)
+    counts = np.sum([kb.session.move(relation, forward).ranges(members)[1] for relation, forward in moves], axis=0)
+    return bool((counts > 0).any()) and (counts > 1).sum() <= MISSING * (counts > 0).sum()
+
+
+def mixed_types(kb: KnowledgeBase) -> frozenset[str]:
+    """Return the types a tenth or more of whose nodes are named as another kind: seas with *Gulf of Oman* among them.
+
+    Works are left out, whose titles say nothing of their kind.
+    """
+    sql = """
+        SELECT type::VARCHAR, regexp_extract(lower(split_part(name, ' of ', 1)), '\\pL+$') AS head, count(*),
+            sum(count(*)) OVER (PARTITION BY type)
+        FROM nodes WHERE name IS NOT NULL GROUP BY type, head"""
+    others: Counter[str] = Counter()
+    sizes: dict[str, int] = {}
+    for kind, head, count, size in kb.tables.rows(sql):
+        sizes[kind] = size
+        others[kind] += count * are_co_hyponyms(_last_word(kind), head)
+    return frozenset(
+        kind
+        for kind, count in others.items()
+        if count and count >= MISSING * sizes[kind] and _last_word(kind) not in WORKS and not are_people(kind)
+    )
 
 
 def is_sparse(node_type: str, other: str, fraction: float) -> bool:

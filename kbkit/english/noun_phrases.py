@@ -154,13 +154,17 @@ class NounPhrase:
         others = [_of_job(clause, True) for at, clause in enumerate(self.clauses) if at != first]
         return replace(self, noun=job[1], clauses=tuple(others), is_job=True)
 
-    def of_one(self, noun: str) -> NounPhrase:
-        """Return the phrase with *the country that ...* for *a country that ...*, of which there is only one."""
+    def of_one(self, noun: str, *, is_only: bool = True) -> NounPhrase:
+        """Return the phrase with *the country that ...* for *a country that ...*, and not *countries that ...*.
+
+        ``is_only``: a person knows that there is only one; otherwise *a country that ...* stays.
+        """
         several, one = plural(noun), with_article(noun)
+        found = f"the {noun}" if is_only else one
 
         def said(clause: Clause) -> Clause:
             texts = (clause.singular, clause.plural, clause.reduced)
-            single, many, short = (re.sub(rf"\b{re.escape(one)}\b", f"the {noun}", text) for text in texts)
+            single, many, short = (re.sub(rf"\b{re.escape(one)}\b", found, text) for text in texts)
             others = tuple(said(way) for way in clause.others if f"{several} " not in f"{way.plural} {way.reduced}")
             return replace(clause, singular=single, plural=many, reduced=short, others=others)
 

@@ -47,6 +47,23 @@ def films(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
         yield kb
 
 
+@pytest.mark.parametrize(("gulfs", "are_mixed"), [(1, False), (2, True)])
+def test_a_type_whose_nodes_are_named_as_another_kind(gulfs: int, are_mixed: bool, tmp_path: Path) -> None:
+    names = [*(f"Gulf of A{n}" for n in range(gulfs)), *(f"B{n} Sea" for n in range(15)), "Sea of Gulf", "C Gulf D"]
+    nodes = ["key,type,name", *(f"s{n},sea,{name}" for n, name in enumerate(names)), "f,film,The Gulf"]
+    (tmp_path / "nodes.csv").write_text("\n".join(nodes) + "\n", encoding="utf-8")
+    (tmp_path / "edges.csv").write_text("head,relation,tail\nf,shot_on,s0\n", encoding="utf-8")
+    with kbkit.ingest("table", tmp_path, out=tmp_path / "g.kb", stores=LIGHT) as kb:
+        assert fit_nodes.mixed_types(kb) == ({"sea"} if are_mixed else set())
+
+
+def test_relations_that_lead_to_one_node(world: KnowledgeBase) -> None:
+    assert fit_nodes.is_function(world, "country", [("capital", True)])
+    assert not fit_nodes.is_function(world, "country", [("borders", True)])
+    assert not fit_nodes.is_function(world, "continent", [("in_continent", False)])
+    assert not fit_nodes.is_function(world, "river", [("capital", True)])
+
+
 def test_labels_that_tell_nothing_are_left_out(films: KnowledgeBase) -> None:
     names = dict(films.sql("SELECT id, name FROM nodes WHERE type = 'tag'").rows())
     reasons = {names[node]: reason for node, reason in fit_nodes.left_out_markers(films).items()}

@@ -249,6 +249,9 @@ def test_a_chain_through_one_thing_says_so() -> None:
     phrase = NounPhrase("lake", (clause,)).of_one("country")
     assert phrase.text(is_plural=True) == "lakes that lie in the country that <x> flows through"
     assert phrase.clauses[0].others == ()
+    phrase = NounPhrase("lake", (clause,)).of_one("country", is_only=False)
+    assert phrase.text(is_plural=True) == "lakes that lie in a country that <x> flows through"
+    assert phrase.clauses[0].others == ()
 
 
 def test_given_phrases_name_the_slots_of_their_templates() -> None:

@@ -14,6 +14,7 @@ import polars as pl
 from kbkit.answers.sample_sets import SampleRequest
 from kbkit.benchmarks.document_files import titles
 from kbkit.benchmarks.documents import types_with_text
+from kbkit.benchmarks.fit_nodes import mixed_types
 from kbkit.benchmarks.left_out import left_out_words
 from kbkit.benchmarks.pipeline import Row, Stage
 from kbkit.benchmarks.predicates import unfit_relation, unfit_type
@@ -247,7 +248,9 @@ def with_domains(kb: KnowledgeBase, settings: QuestSettings) -> QuestSettings:
 def default_domains(kb: KnowledgeBase) -> tuple[str, ...]:
     """Return the types that have texts, relations, and enough nodes for sets of some size; the largest if none has."""
     have = types_with_text(kb)
-    types = [t for t in kb.schema.node_types if not unfit_type(t)] or list(kb.schema.node_types)
+    mixed = mixed_types(kb)
+    types = [t for t in kb.schema.node_types if not unfit_type(t) and t.name not in mixed]
+    types = types or list(kb.schema.node_types)
     with_text = [t for t in types if t.name in have]
     asked = [relation for relation in kb.schema.relations if not unfit_relation(relation)]
     related = {name for relation in asked for s in relation.signatures for name in (s.head, s.tail)}

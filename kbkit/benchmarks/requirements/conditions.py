@@ -31,6 +31,8 @@ _LEFT_OUT = 0.2
 """Minimum fraction of the rows that a bound leaves out."""
 _RANKS = (1.0, 1.5, 2.0, 3.0)
 """Ranks at which a threshold is tried, relative to the wanted number of answers."""
+_KNOWN = 3
+"""Minimum number of nodes of the type within a bound: one that holds for a single node is that node's name."""
 _MAX_VALUES, _MAX_LENGTH = 50, 30
 """Distinct values of a text attribute, and characters of a value."""
 
@@ -45,6 +47,7 @@ class Conditions:
         self._numeric: list[Attribute] = []
         self._texts: list[Attribute] = []
         self._flags: list[Attribute] = []
+        self._values: dict[str, NDArray[np.float64]] = {}
         for attribute in kb.schema.type(node_type).attributes:
             words = attribute_words(attribute).noun
             if _NOT_COMPARED.fullmatch(words) or attribute_problem(words) or unfit_attribute(attribute):
@@ -82,6 +85,14 @@ class Conditions:
         sql = f"SELECT {columns} FROM kbkit_wanted w LEFT JOIN {quote(self._table)} t USING (id) ORDER BY w.position"
         return self._tables.lookup(sql, frames={"kbkit_wanted": wanted})
 
+    def _all(self, attribute: Attribute) -> NDArray[np.float64]:
+        """Return the values of all nodes of the type."""
+        if attribute.name not in self._values:
+            name = quote(attribute.name)
+            frame = self._tables.frame(f"SELECT {name}::DOUBLE FROM {quote(self._table)} WHERE {name} IS NOT NULL")
+            self._values[attribute.name] = frame.to_series().to_numpy()
+        return self._values[attribute.name]
+
     def options(self, values: pl.DataFrame, gold: int, wanted: int) -> list[tuple[WordedCondition, NDArray[np.bool_]]]:
         """Return conditions that the node in row ``gold`` meets, each with the rows that meet it.
 
@@ -99,6 +110,9 @@ class Conditions:
             intervals = _intervals(column, gold, wanted, are_years=_are_years(attribute, column))
             for low, high in [(rounded(low), high) for low, high in intervals] if counts_people else intervals:
                 mask = (column >= low) & (column <= high)
+                every = self._all(attribute)
+                if ((every >= low) & (every <= high)).sum() < _KNOWN:
+                    continue
                 if mask[gold] and mask.mean() <= 1 - _LEFT_OUT and not (is_open and math.isinf(low)):
                     conditions.append((between(attribute, low, high, are_years=_are_years(attribute, column)), mask))
         for attribute in self._texts:

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 
-from kbkit.answers.algebra import Difference, Hop, Operator, Plan
+from kbkit.answers.algebra import Difference, Hop, Lookup, Operator, Plan
 from kbkit.answers.operator_tree import operators
 from kbkit.answers.parse import parse
 from kbkit.answers.wording import noun_of, noun_phrase
-from kbkit.benchmarks.fit_nodes import below, coverage, head_nouns, is_sparse
+from kbkit.benchmarks.fit_nodes import below, coverage, head_nouns, is_function, is_sparse, mixed_types
 from kbkit.benchmarks.predicates import unfit_expression
 from kbkit.english.relations import Link
 from kbkit.english.roles import is_untyped
@@ -36,6 +36,8 @@ def implausible(kb: KnowledgeBase, expression: str) -> str:
     heads = head_nouns(kb)
     if root.type and type_noun(root.type) == THING and not (heads and noun_phrase(plan, kb.schema, heads)):
         return f"{root.type} says nothing of its nodes"
+    if mixed := mixed_types(kb).intersection(one.type or "" for one in operators(root) if isinstance(one, Hop)):
+        return f"nodes of type {min(mixed)} are of several kinds"
     if name := _ambiguous(kb.schema, root):
         return f"relation {name} is worded as another one"
     if name := _sparse(kb, root):
@@ -106,6 +108,16 @@ def asks_for_own_parts(kb: KnowledgeBase, expression: str) -> bool:
             if not move.closure and below(kb, kb.schema.relation(move.relation), hop.type or "") is not None:
                 return True
     return False
+
+
+def is_plain_chain(kb: KnowledgeBase, expression: str) -> bool:
+    """Return whether each of two steps from a named node leads to one node: *the continent of the country of X*."""
+    hops = _hops(kb.session.resolved(parse(expression), expression).root)
+    return (
+        hops is not None
+        and isinstance(hops[0].source, Lookup)
+        and all(is_function(kb, hop.source.type, [(m.relation, m.forward) for m in hop.moves]) for hop in hops)
+    )
 
 
 def _is_aside(root: Operator) -> bool:

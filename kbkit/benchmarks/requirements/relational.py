@@ -24,6 +24,7 @@ from kbkit.answers.wording import noun_of, noun_phrase, shared_middles
 from kbkit.benchmarks.documents import types_with_text
 from kbkit.benchmarks.fit_nodes import (
     head_nouns,
+    is_function,
     left_out_markers,
     merged_nodes,
     nameless_types,
@@ -243,7 +244,9 @@ def _counting_middles(
         noun = noun_of(before, kb.schema, heads) or type_noun(before.type)
         count = kb.session.has_type(middles, before.type).sum()
         if not any(move.closure for move in before.moves):
-            words = words.of_one(noun) if count == 1 else words.of_several(noun)
+            ways = [(move.relation, move.forward) for move in before.moves]
+            is_only = count == 1 and is_function(kb, before.source.type, ways)
+            words = words.of_one(noun, is_only=is_only) if count == 1 else words.of_several(noun)
     return words
 
 

@@ -31,13 +31,11 @@ _TAGS = 0.7
 _CLAUSE = 0.5
 """Probability that the terms of a text are a clause of the noun (*that have a description with a port in it*)."""
 _WITH = "with "
-_WHAT = re.compile(r"([Ww])hat( (?:is|are) the \{things?\})")
+_WHAT = re.compile(r"([Ww])hat( are the \{things\})")
 _LISTING = re.compile(r"(?:Find|Give|List|Name|Please|Show) ")
 """Frames that ask for all things of a kind."""
 _SLOT = re.compile(r"\{\w+\}")
-_CLOSE = re.compile(r"\{np1?\} \{vp1?\}")
-_ONE = 0.5
-"""Probability that a query with one answer asks in the singular."""
+_CLOSE = re.compile(r"\{np\} \{vp\}")
 _REDUCED = 0.7
 """Probability that clauses are short: *bordering Chad*, *of Chad*."""
 _ROLE = 0.1
@@ -45,13 +43,11 @@ _ROLE = 0.1
 
 
 class Frames(NamedTuple):
-    """The sentences: with everything in a noun phrase, or with the requirement as the predicate; for several or one."""
+    """The sentences: with everything in a noun phrase, or with the requirement as the predicate."""
 
     choice: tuple[str, ...]
     things: tuple[str, ...]
     predicate: tuple[str, ...]
-    thing: tuple[str, ...]
-    predicate_one: tuple[str, ...]
     relations: tuple[str, ...]
     inverted: tuple[str, ...]
     roles: dict[str, dict[str, list[str]]]
@@ -71,11 +67,9 @@ def frames() -> Frames:
 
 @dataclass(frozen=True)
 class Requirements:
-    """Requirements in words: predicates and *whose* clauses for one thing and for several, and modifiers of a noun."""
+    """Requirements in words: a predicate and *whose* clauses for several things, and modifiers of a noun."""
 
-    one: str = ""
     several: str = ""
-    whose_one: tuple[str, ...] = ()
     whose: tuple[str, ...] = ()
     modifiers: tuple[str, ...] = ()
     clauses: tuple[Clause, ...] = ()
@@ -85,7 +79,7 @@ class Requirements:
 def requirements(properties: Iterable[TextProperty], noun: str, rng: np.random.Generator) -> Requirements:
     """Return requirements in words; ``noun`` is the word for the texts, such as *description*."""
     properties = list(properties)
-    one, several, whose_one, whose = [], [], [], []
+    several, whose = [], []
     modifiers: list[tuple[str, Clause]] = []
     clauses: list[Clause] = []
     kinds = [p.forms["noun"] for p in properties if p.forms.get("noun")]
@@ -102,7 +96,6 @@ def requirements(properties: Iterable[TextProperty], noun: str, rng: np.random.G
             said = Clause(f"is tagged {listed}", f"are tagged {listed}")
         else:
             said = _said(noun, listed, singular, rng)
-        one.append(said.singular)
         several.append(said.plural)
         if is_many:
             one_noun = english.singular(noun) if len(terms) == 1 else noun
@@ -111,16 +104,13 @@ def requirements(properties: Iterable[TextProperty], noun: str, rng: np.random.G
         elif noun not in STORIES and rng.random() < _CLAUSE:
             clauses.append(said)
         elif noun not in STORIES:
-            whose_one.append(f"{noun} {singular} {listed}")
             whose.append(f"{english.plural(noun)} {plural} {listed}")
     for p in properties:
         if "one" in p.forms and not p.forms.get("noun"):  # a condition, or a clause that describes the node
             of_several, of_whose, modifier = (p.forms.get(name, "") for name in ("several", "whose", "modifier"))
-            one.append(p.forms["one"])
             several.append(of_several or p.text)
             whose += [of_whose] if of_whose else []
-            whose_one += [of_whose] if of_whose else []
-            modifiers += [(modifier, Clause(one[-1], several[-1]))] if modifier else []
+            modifiers += [(modifier, Clause(p.forms["one"], several[-1]))] if modifier else []
             if p.forms.get("before"):  # radioactive elements
                 clauses.append(Clause("", "", before=p.forms["before"]))
             elif not of_whose and not modifier:
@@ -130,9 +120,7 @@ def requirements(properties: Iterable[TextProperty], noun: str, rng: np.random.G
     clauses += [said for _, said in modifiers[1:]]
     noun_of_kind = kinds[0] if kinds else ""
     return Requirements(
-        _predicate(one),
         _predicate(several),
-        tuple(whose_one),
         tuple(whose),
         tuple(text for text, _ in modifiers[:1]),
         tuple(clauses),
@@ -164,16 +152,13 @@ def _predicate(parts: Sequence[str]) -> str:
     return english.listed(ordered)
 
 
-def sentences(
-    phrase: NounPhrase, required: Requirements, role: str, answers: int, rng: np.random.Generator
-) -> tuple[str, str, str]:
+def sentences(phrase: NounPhrase, required: Requirements, role: str, rng: np.random.Generator) -> tuple[str, str, str]:
     """Return a plain query, a varied one, and the noun phrase for the relations that both contain."""
     known = frames()
     phrase = phrase.varied(rng)
     if required.noun:
         phrase = replace(phrase, noun=required.noun, is_plural_only=False)
     reduce = bool(rng.random() < _REDUCED)
-    singular = phrase.text(is_plural=False, reduce=reduce)
     plural = phrase.text(is_plural=True, reduce=reduce)
     relations = phrase.predicate(is_plural=True)
     # After several clauses a predicate is hard to find; after a nested clause *whose* could refer to the wrong noun.
@@ -184,12 +169,9 @@ def sentences(
         or any(text.startswith(_WITH) for text in required.modifiers)
     )
     fits = not (is_heavy and is_hard)
-    is_alone = phrase.is_nested and not required.several
     values = {
         "np": plural,
-        "np1": singular,
         "vp": required.several,
-        "vp1": required.one,
         "noun": phrase.head(is_plural=True),
         "relations": relations,
     }
@@ -198,21 +180,18 @@ def sentences(
         added = [replace(one, reduced="") if phrase.clauses else one for one in required.clauses]
         full = replace(phrase, clauses=(*phrase.clauses, *added))
         values["things"] = full.text(is_plural=True, reduce=reduce, modifiers=extra, whose=required.whose)
-        values["thing"] = full.text(is_plural=False, reduce=reduce, modifiers=extra, whose=required.whose_one)
         values["Things"] = values["things"][:1].upper() + values["things"][1:]
-        values["a_thing"] = english.with_article(values["thing"]).replace("an other ", "another ", 1)
     if kind := _kind(phrase, required) if relations else "":
         values["kind"] = kind
     of_role = known.roles.get(role, {}) if rng.random() < _ROLE else {}
-    is_one = answers == 1 and not phrase.is_other and (is_alone or rng.random() < _ONE)
     is_choice = english.singular(phrase.noun).rpartition(" ")[2].casefold() in known.chosen
     pool = _pool(
         known, of_role, required,
-        is_one=is_one, fits=fits, is_heavy=is_heavy, is_choice=is_choice, has_relations=bool(relations),
+        fits=fits, is_heavy=is_heavy, is_choice=is_choice, has_relations=bool(relations),
         is_long=" that " in plural or " who " in plural, has_kind=bool(kind),
     )  # fmt: skip
     plain = "Which {np} {vp}?" if required.several else "What are the {things}?"
-    if not (phrase.clauses or required.several):  # not: Are there any physicists?
+    if not (phrase.clauses or required.several):  # not: Of the physicists
         pool = [frame for frame in pool if _LISTING.match(frame)] or pool
     # Prefer short frames, so that queries have fewer words in common.
     weight = np.array([1 / (1 + len(_SLOT.sub("", frame).split())) for frame in pool])
@@ -230,7 +209,6 @@ def _pool(
     of_role: dict[str, list[str]],
     required: Requirements,
     *,
-    is_one: bool,
     fits: bool,
     is_heavy: bool,
     is_choice: bool,
@@ -241,11 +219,8 @@ def _pool(
     """Return the frames that a query may use."""
     things, predicate = list(of_role.get("things", ())), list(of_role.get("predicate", ()))
     chosen = known.choice if is_choice else ()
-    if is_heavy or is_one or not things + predicate or (not things and not required.several):
+    if is_heavy or not things + predicate or (not things and not required.several):
         things, predicate = [*known.things, *chosen], [*known.predicate]
-        if is_one and not (is_heavy and required.several):
-            things, predicate = list(known.thing), list(known.predicate_one)
-            things = [frame for frame in things if not is_heavy or "{thing}" in frame]
         if not required.several and has_relations:
             things += known.relations
     if is_heavy or is_long:  # not: which rivers that flow through Chile are long

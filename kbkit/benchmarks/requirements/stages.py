@@ -40,7 +40,7 @@ PRODUCT_PROMPTS = ("stark_product_properties", "stark_product_fuse", "stark_prod
 _BATCH, _BATCH_WITH_MODEL = 200, 25
 """Rows per batch: fewer with models, because each candidate's document is a call."""
 _MOST = 3
-"""Maximum number of conditions of a query without a model, if it has a requirement: named things and requirements."""
+"""Maximum number of steps of relations and requirements of a query without a model, if it has a requirement."""
 _FEW = 8
 """Candidates of a query up to which relations alone are enough if the KB offers no other requirement."""
 _RELATIONS = 0.4
@@ -221,9 +221,10 @@ class StagesRun:
                 hidden = [] if self.settings.text else [name for node in nodes for name in documents[node].names]
                 hidden += [slot.name for slot in query[Grounding].slots.values()]
                 # Three conditions in all: more read as a list.
-                limit = max(1, min(self.settings.max_properties, _MOST - len(query[Grounding].slots)))
+                template = self.templates[query[Grounding].template]
+                limit = max(1, min(self.settings.max_properties, _MOST - relational.steps_of(template)))
                 wanted, alone = query[Grounding].wanted, self.settings.relations_only is None
-                stated = relational.relations_of(self.templates[query[Grounding].template])
+                stated = relational.relations_of(template)
                 gold, properties = chooser.choose(
                     nodes, hidden, role, wanted, limit, rng, alone=alone, relations=stated, noun=self.noun(query)
                 )
@@ -318,7 +319,7 @@ class StagesRun:
                 for slot, entity in grounding.slots.items()
             }
             named = phrase.filled(names)
-            plain, varied, relations = sentences.sentences(named, words, required.role, required.answers, rng)
+            plain, varied, relations = sentences.sentences(named, words, required.role, rng)
         required_words = count_words(f"{words.noun} {words.several}")
         return FusedQuery(query.id, plain, varied, count_words(relations), required_words)
 

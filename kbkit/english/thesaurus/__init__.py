@@ -48,6 +48,13 @@ def more_general(noun: str) -> set[str]:
     return general | ({head} if head != noun else set())
 
 
+def are_co_hyponyms(noun: str, other: str) -> bool:
+    """Return whether two nouns are different kinds of one thing, as *gulf* and *sea* are of waters."""
+    one, two = related_words(noun), related_words(other)
+    is_same = noun == other or other in one.synonyms or other in one.general or noun in two.general
+    return not is_same and not one.general.keys().isdisjoint(two.general)
+
+
 def may_be_human(noun: str) -> bool:
     """Return whether a noun, perhaps in the plural, says what a person is or does: *lawyer*, *gamblers*."""
     head = singular(noun.rpartition(" ")[2])

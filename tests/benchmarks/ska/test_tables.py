@@ -193,7 +193,8 @@ def test_types_that_are_too_small_are_counted(world: KnowledgeBase) -> None:
     reasons: Counter[str] = Counter()
     found = list(tables.tables(world, reasons))
     assert [one.id for one in found] == ["type/country", "type/city", "type/mountain"]
-    assert reasons[fit.SMALL] == 8
+    assert reasons[fit.SMALL] == 7
+    assert reasons[fit.MIXED] == 1  # seas: oceans, gulfs, bays and straits
 
 
 # -- tables of a KB ---------------------------------------------------------------------------------------------------

@@ -277,8 +277,8 @@ def test_roles(world: KnowledgeBase) -> None:
     assert {role.name for role in world.schema.roles} == {"traveller", "student"}
 
 
-def test_sentences_in_the_singular_are_for_one_answer(made: Output) -> None:
-    """What the sentence supposes, the number of candidates that meet the requirements, is what verification finds."""
+def test_sentences_do_not_tell_the_number_of_answers(made: Output) -> None:
+    """A requirement has as many answers as verification finds, and they are asked for in the plural, one as well."""
 
     def rows(stage: str) -> dict[str, dict[str, Any]]:
         lines = (made.folder / "stages" / f"{stage}.jsonl").read_text("utf-8").splitlines()[1:]
@@ -289,10 +289,10 @@ def test_sentences_in_the_singular_are_for_one_answer(made: Output) -> None:
     assert complete
     assert [supposed[name]["answers"] for name in complete] == [len(verified[name]["answers"]) for name in complete]
     phrase = NounPhrase("lake", (Clause("lies in Chad", "lie in Chad"),))
-    required = sentences.Requirements("is deep", "are deep", (), (), ("with fish",))
-    for answers, singular in ((1, True), (2, False)):
-        drawn = {sentences.sentences(phrase, required, "", answers, np.random.default_rng(i))[1] for i in range(200)}
-        assert any(re.search(r"\blake\b", query) for query in drawn) == singular
+    required = sentences.Requirements("are deep", (), ("with fish",))
+    drawn = {sentences.sentences(phrase, required, "", np.random.default_rng(i))[1] for i in range(200)}
+    assert len(drawn) > 10
+    assert not any(re.search(r"\b[Ll]ake\b", query) for query in drawn)
 
 
 @pytest.mark.system

@@ -82,13 +82,16 @@ def told(passages: pl.DataFrame, names: Sequence[str], answers: Collection[int])
 
 
 class ContestedChooser(Chooser):
-    """Chooses phrases that other nodes of the type mention too, so that a question with one needs the relations."""
+    """Chooses phrases that other nodes of the type mention too, so that a question with one needs the relations.
+
+    Nobody asks for a thing whose description mentions a word.
+    """
 
     def _phrases(self, *args: Any, **further: Any) -> list[Any]:
         candidates, document = args[:2]
         pool = self._pool(document.type)
         options = super()._phrases(*args, **further)
-        return [option for option in options if pool.has_other(option.forms, candidates)]
+        return [option for option in options if not option.is_mention and pool.has_other(option.forms, candidates)]
 
     def _pool(self, node_type: str) -> _DecoyPool:
         if node_type not in self._pools:

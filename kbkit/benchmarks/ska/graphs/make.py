@@ -37,8 +37,9 @@ _MIN_TRIPLES = 200
 """Least number of triples of an instance with texts (section 3.2.1 of the paper)."""
 _MIN_UNITS = 2 * _MIN_TRIPLES
 """Least size of the noise with texts, for as many triples."""
-_SPARE = {False: 2.5, True: 8.0}
-"""Questions drawn for each instance, so that the numbers of positive units can be chosen."""
+_SPARE = {False: (2.5, 5), True: (8.0, 100)}
+"""Questions drawn for each instance, and some more, so that the numbers of positive units can be chosen; few have
+a text that says what those of other nodes say too."""
 _SIZES = {False: (0.05, 0.27, 0.24, 0.16, 0.28), True: (0.0, 0.2, 0.26, 0.24, 0.3)}
 """Shares of instances with 1, 2, 3, 4 and more positive units, without and with texts; means as in Table 1."""
 
@@ -69,7 +70,8 @@ def make(
         unclear = unworded(kb.schema)
         gathering.left_out.update({f"relation {name}, whose label has {why}": 1 for name, why in unclear.items()})
         known = templates() if templates else questions.templates(kb, gathering.seed)
-        drawn = questions.draw(kb, int(gathering.count * _SPARE[text]) + 5, gathering.seed, known, text=text)
+        share, more = _SPARE[text]
+        drawn = questions.draw(kb, int(gathering.count * share) + more, gathering.seed, known, text=text)
     drafts = Drafts(kb, text=text)
     ordered = _ordered(_drafted(drafts, drawn, max_positive, gathering, form), _SIZES[text])
     if not files:

@@ -26,11 +26,11 @@ from kbkit.benchmarks.evidence import Matcher
 from kbkit.benchmarks.fit_nodes import MERGED, are_whole, below, head_nouns
 from kbkit.benchmarks.pipeline import Item
 from kbkit.benchmarks.predicates import fit_templates, unfit_expression, unfit_predicates
-from kbkit.benchmarks.requirements import relational, selection
+from kbkit.benchmarks.requirements import relational
 from kbkit.benchmarks.requirements.answer_counts import Target
 from kbkit.benchmarks.requirements.choose import CONDITION, PHRASE, Chooser
 from kbkit.benchmarks.requirements.fuse import FusedQuery
-from kbkit.benchmarks.requirements.plausible import asks_for_own_parts
+from kbkit.benchmarks.requirements.plausible import asks_for_own_parts, is_plain_chain
 from kbkit.benchmarks.requirements.relational import Grounding
 from kbkit.benchmarks.requirements.settings import RequirementSettings, complete_settings
 from kbkit.benchmarks.requirements.stages import StagesRun
@@ -63,8 +63,6 @@ _EXCLUDED, _LEFT = (2, 3), 8
 _DENIED_JOB, _JOB = "did not work as ", "worked as "
 _ATTEMPTS = 4
 """Groundings drawn for each question with an exclusion."""
-_OTHERS = 4
-"""Other questions for texts for each that asks for a mention."""
 _SHARES = (0.55, 0.2, 0.25)
 """Shares of the questions by relations alone, with exclusions, and with conditions."""
 
@@ -73,8 +71,7 @@ _SHARES = (0.55, 0.2, 0.25)
 class GraphQuestion:
     """A question: its ``text``, the ``expression`` of its answers, and ``phrases`` that their texts mention.
 
-    ``answers`` (``type#key``) are those in the file, if it was read from one. ``is_mention``: a description mentions a
-    phrase, which says nothing of the answers themselves.
+    ``answers`` (``type#key``) are those in the file, if it was read from one.
     """
 
     id: str
@@ -83,12 +80,12 @@ class GraphQuestion:
     expression: str
     phrases: tuple[str, ...] = ()
     answers: frozenset[str] = frozenset()
-    is_mention: bool = False
 
 
 def templates(kb: KnowledgeBase, seed: int) -> list[Template]:
     """Return the templates of questions; raise :class:`KbError` if none fits."""
     known = fit_templates(kb, relational.templates(kb, (), seed))
+    known = [one for one in known if not is_plain_chain(kb, one.expression)] or known
     return [one for one in known if not asks_for_own_parts(kb, one.expression)] or known
 
 
@@ -103,7 +100,7 @@ def draw(kb: KnowledgeBase, count: int, seed: int, templates: Sequence[Template]
     run = StagesRun(kb, complete_settings(settings, templates), None, Matcher(kb), known)
     if text:
         drawn = relational.draw(kb, templates, target.counts(count, _MOST_WANTED), seed, _CANDIDATES)
-        return _with_few_mentions(_worded(run, drawn, "phrases"))
+        return _worded(run, drawn, "phrases")
     parts = [max(1, round(share * count)) for share in _SHARES]
     by_attribute = [template for template in templates if kb.schema.type(template.answer).attributes]
     wanted = target.counts(parts[2], _MOST_WANTED)
@@ -115,13 +112,6 @@ def draw(kb: KnowledgeBase, count: int, seed: int, templates: Sequence[Template]
         "conditions": _drawn(kb, by_attribute, wanted, seed + 1, _CANDIDATES),
     }
     return _mixed([_worded(run, rows, kind) for kind, rows in groups.items()])
-
-
-def _with_few_mentions(questions: Sequence[GraphQuestion]) -> list[GraphQuestion]:
-    """Return questions, last the few that ask for what a description only mentions; all if there are no others."""
-    mentions = [question for question in questions if question.is_mention]
-    others = [question for question in questions if not question.is_mention]
-    return [*others, *(mentions[: max(2, len(others) // _OTHERS)] if others else mentions)]
 
 
 def _alone(kb: KnowledgeBase, templates: Sequence[Template], count: int, seed: int) -> list[Grounding]:
@@ -281,8 +271,7 @@ def _question(item: Item, kind: str) -> GraphQuestion:
     phrases = tuple(text_property.text for text_property in item[Requirement].properties if not text_property.condition)
     text = item[FusedQuery].query
     text = text[:-1] if text.endswith("..") else text  # Washington, D.C.
-    is_mention = any(map(selection.is_mention, item[Requirement].properties))
-    return GraphQuestion(f"{kind}/{item.id}", "expressions", text, _expression(item), phrases, is_mention=is_mention)
+    return GraphQuestion(f"{kind}/{item.id}", "expressions", text, _expression(item), phrases)
 
 
 def _expression(item: Item) -> str:

@@ -99,7 +99,6 @@ class Drafter:
         self.nouns = english.plural(self.noun) if self.noun else ""
         self.makers: dict[str, Callable[[int, np.random.Generator], TableDraft | None]] = {
             "lookup": self.lookup,
-            "lookup by conditions": self.lookup_by_conditions,
             "filter": self.filter,
             "compare": self.compare,
             "highest": self.highest,
@@ -121,9 +120,10 @@ class Drafter:
 
     @cached_property
     def asked(self) -> list[WebColumn]:
-        """The columns whose cells questions ask for."""
+        """The columns whose cells questions ask for, but not those of another thing: the capital of its country."""
         rng = np.random.default_rng(0)
-        return [c for c in self.table.columns if c is not self.key and wording.lookup(c, "X", rng)]
+        own = [c for c in self.table.columns if c is not self.key and not c.is_of_another]
+        return [c for c in own if wording.lookup(c, "X", rng)]
 
     @cached_property
     def numeric(self) -> list[WebColumn]:
@@ -207,23 +207,6 @@ class Drafter:
             "lookup", text, f"SELECT {column.sql} FROM table_rows WHERE {where}", where, tuple(rows), self.topics(rows)
         )
 
-    def lookup_by_conditions(self, count: int, rng: np.random.Generator) -> TableDraft | None:
-        """Ask for a cell of the one row that meets two conditions."""
-        columns = [c for c in self.asked if c.noun]
-        conditions = self._conditions((1,), rng, size=2) if count == 1 and self.noun and columns else None
-        if conditions is None:
-            return None
-        clauses, rows = conditions
-        given = [clause.column for clause in clauses]
-        columns = [c for c in columns if c not in given and not c.is_of_another and self.has_value(c, rows[0])]
-        if not columns:
-            return None
-        column = _one_of(columns, rng)
-        where = " AND ".join(clause.sql for clause in clauses)
-        text = wording.lookup(column, f"the {wording.noun_phrase(self.noun, clauses)}", rng, self.noun)
-        sql = f"SELECT {column.sql} FROM table_rows WHERE {where}"
-        return TableDraft("lookup by conditions", text, sql, where, tuple(rows), _topics(clauses))
-
     # -- conditions ---------------------------------------------------------------------------------------------------
 
     def filter(self, count: int, rng: np.random.Generator) -> TableDraft | None:
@@ -235,18 +218,13 @@ class Drafter:
         if not all(self._can_name(self.key.cells[row]) for row in rows):
             return None
         where = " AND ".join(clause.sql for clause in clauses)
-        is_many = count > 1
-        verb = wording.predicate(clauses, is_plural=is_many)
-        phrase = wording.noun_phrase(self.nouns if is_many else self.noun, clauses)
+        verb = wording.predicate(clauses)
+        phrase = wording.noun_phrase(self.nouns, clauses)
         if not verb:
             verb = f"are {phrase}"
-            text = wording.drawn("several_np" if is_many else "one_np", rng, things=phrase, thing=phrase)
-        elif is_many:
-            text = wording.drawn("several", rng, nouns=self.nouns, predicate=verb, things=phrase)
+            text = wording.drawn("several_np", rng, things=phrase)
         else:
-            text = wording.drawn(
-                "one", rng, noun=self.noun, predicate=verb, thing=phrase, a_thing=english.with_article(phrase)
-            )
+            text = wording.drawn("several", rng, nouns=self.nouns, predicate=verb, things=phrase)
         sql = f"SELECT {self.key.sql} FROM table_rows WHERE {where}"
         return TableDraft("filter", text, sql, where, tuple(rows), _topics(clauses))
 
@@ -304,13 +282,11 @@ class Drafter:
         )
         uses = f"{given} OR {column.sql} = {literal(cell)}"
         used = tuple(row for row, other in enumerate(column.cells) if other == cell)
-        name = "same" if count > 2 else "same_one"
         where = wording.place_word(column, self.noun)
         text = wording.drawn(
-            name + "_place" * bool(where),
+            "same" + "_place" * bool(where),
             rng,
             rows=self.nouns,
-            row=self.noun,
             noun=column.noun,
             key=self.name(rows[0]),
             where=where,
@@ -360,7 +336,7 @@ class Drafter:
             return None
         column, group = numbered
         which = self.which(column, group, is_high=is_high)
-        others = [c for c in self.asked if c not in (column, *group.given) and not c.is_of_another]
+        others = [c for c in self.asked if c not in (column, *group.given)]
         rows = group.rows
         columns = [c for c in others if all(self.has_value(c, row) for row in rows)
                    and len({c.cells[row] for row in rows}) > 1 and len(c.counts) > 2]  # fmt: skip

@@ -15,6 +15,7 @@ ORDERED = "the rows of the table depend on their order"
 DITTO = "cells of the table repeat the row above"
 CASE = "two headers of the table differ only in case"
 NO_KEY = "no column of the table names its rows"
+MIXED = "the rows of the table are of several kinds"
 _NUMBERING = re.compile(
     r"#|no\.?|nr\.?|rank|ranking|pos\.?|position|place|standing|column \d+|s\.? ?no\.?", re.IGNORECASE
 )

@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 
 from kbkit import english
-from kbkit.benchmarks.fit_nodes import nameless_types
+from kbkit.benchmarks.fit_nodes import mixed_types, nameless_types
 from kbkit.benchmarks.predicates import technical, unfit_type
 from kbkit.benchmarks.ska.tables.data import Linked, TableData, holds_tables, stored
-from kbkit.benchmarks.ska.tables.fit import MIN_COLUMNS, MIN_ROWS, NO_KEY, SMALL, problem, without_numbering
+from kbkit.benchmarks.ska.tables.fit import MIN_COLUMNS, MIN_ROWS, MIXED, NO_KEY, SMALL, problem, without_numbering
 from kbkit.english.names import article_of
 from kbkit.english.relations import Link
 from kbkit.english.types import text_noun, type_noun
@@ -51,12 +51,15 @@ def tables(kb: KnowledgeBase, reasons: Counter[str] | None = None) -> Iterator[T
             else:
                 yield without_numbering(table)
         return
-    nameless = nameless_types(kb)
+    nameless, mixed = nameless_types(kb), mixed_types(kb)
     for node_type in kb.schema.node_types:
         if unfit_type(node_type):
             continue
         if node_type.name in nameless:
             reasons[NO_KEY] += 1
+            continue
+        if node_type.name in mixed:
+            reasons[MIXED] += 1
             continue
         if node_type.count < MIN_ROWS:
             reasons[SMALL] += 1

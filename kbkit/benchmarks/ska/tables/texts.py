@@ -1,6 +1,6 @@
 """Questions over a table and the texts that its cells link to: the form *table+text*.
 
-A question describes a row by a clause of its passage (*the river known for its gharials*) or by three of its keywords,
+A question describes a row by a clause of its passage (*the river known for its gharials*),
 and asks for a cell that the passage does not give.
 """
 
@@ -9,16 +9,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 
 import numpy as np
 
-from kbkit import english
 from kbkit.benchmarks.documents import Document, TextPassage
 from kbkit.benchmarks.evidence import Matcher, contains, folded, leaks
-from kbkit.benchmarks.requirements.phrases import Mentions, avoided, telling_phrases
+from kbkit.benchmarks.requirements.phrases import Mentions
 from kbkit.benchmarks.requirements.terms import EMPTY
-from kbkit.benchmarks.requirements.textual import READER
 from kbkit.benchmarks.ska.tables import wording
 from kbkit.benchmarks.ska.tables.conditions import literal
 from kbkit.benchmarks.ska.tables.drafts import Drafter, TableDraft
@@ -30,8 +27,6 @@ _ROW = "entry"
 """What a row is called if the subject of the table is unknown."""
 _NUMBER = re.compile(r"\d{3,}")
 _WORD = re.compile(r"[^\W_]+")
-_ITEMS, _CONSIDERED = 3, 6
-"""Number of list items, such as keywords, in a description, and number of the rarest items to choose from."""
 _SHARED = 0.5
 """Maximum fraction of the words of a clause that the text of another row may contain."""
 _CROSSED = "crossed"
@@ -130,8 +125,7 @@ class TextDrafter:
         """Return a random row with a description that fits no other row; None if it has no description."""
         row = int(rng.choice(self._rows))
         if row not in self._known:
-            is_list = english.is_plural(self._table.text_noun)
-            self._known[row] = self._by_items(row) if is_list else self._by_clauses(row)
+            self._known[row] = self._by_clauses(row)
         known = self._known[row]
         return (row, known[int(rng.integers(len(known)))]) if known else None
 
@@ -157,19 +151,6 @@ class TextDrafter:
         words = {form for form in self._mentions.forms(clause) if form not in EMPTY and len(form) > 2}
         most = max((len(words & own) for other, own in self._words.items() if other != row), default=0)
         return len(words) > 2 and most <= _SHARED * len(words)
-
-    def _by_items(self, row: int) -> list[_Described]:
-        """Return descriptions by three list items, such as keywords, that no other row has together."""
-        document, cells = self._documents[row], [cell for cell in self._table.rows[row] if cell]
-        avoid = avoided(self._mentions, [document.name, self._noun])
-        phrases = telling_phrases(document, READER, self._mentions, self._matcher, avoid, cells, folded(cells))
-        items = [phrase.span.text for phrase in phrases if phrase.score][:_CONSIDERED]
-        known = []
-        for chosen in combinations(items, _ITEMS):
-            if self._holders(chosen) == [row]:
-                listed = english.listed([english.quoted(item) for item in chosen])
-                known.append(_Described(f"the {self._noun} tagged {listed}", chosen))
-        return known
 
     def _holders(self, phrases: tuple[str, ...]) -> list[int]:
         """Return the rows with a passage that contains all phrases; compares text as the SQL of the question does."""
@@ -206,7 +187,7 @@ class TextDrafter:
         texts = self._passages(row, described)
         columns = [
             c for c in self._drafter.asked
-            if self._drafter.has_value(c, row) and not c.is_of_another and not is_popularity(c.noun)
+            if self._drafter.has_value(c, row) and not is_popularity(c.noun)
             and not self._gives(texts, c.cells[row])
         ]  # fmt: skip
         if not columns:

@@ -115,14 +115,6 @@ def thing(column: WebColumn, key: str) -> str:
     unit = f" in {column.unit}" if column.unit else ""
     if column.kind == DATE and _TIMES.isdisjoint(column.noun.casefold().split()):
         return f"the {column.noun} date of {key}"
-    if column.is_of_another and not re.match("the .* |['\"]", key):  # not: of the country of Tallinn
-        first, _, rest = column.noun.partition(" of the ")
-        if rest in PLACES:
-            return f"the {first}{unit} of the {rest} that {key} is in"
-        return f"the {first} of {key}'s {rest}{unit}"
-    if unit and column.is_of_another:
-        first, _, rest = column.noun.partition(" of the ")
-        return f"the {first}{unit} of the {rest} of {key}"
     return f"the {column.noun}{unit} of {key}" if _is_long(key) else f"the {column.noun} of {key}{unit}"
 
 
@@ -150,7 +142,7 @@ def lookup(column: WebColumn, key: str, rng: np.random.Generator, noun: str = ""
         name = "year_by" if column.kind == YEAR else "date_by"
     elif not can_ask(column):
         return ""
-    elif where and not column.is_plural and not column.is_of_another:
+    elif where and not column.is_plural:
         return drawn("place" if short else "place_long", rng, **values, where=where)
     elif column.kind == YEAR and column.noun == "year":
         name = "year_work" if noun in WORKS else "year"
@@ -245,7 +237,7 @@ def noun_is_plural(noun: str) -> bool:
     return english.is_plural(noun)
 
 
-def predicate(clauses: Sequence[RowCondition], *, is_plural: bool) -> str:
+def predicate(clauses: Sequence[RowCondition]) -> str:
     """Return conditions as one predicate; "" if one has none."""
-    parts = [clause.several if is_plural else clause.one for clause in clauses]
+    parts = [clause.several for clause in clauses]
     return " and ".join(parts) if all(parts) else ""
