@@ -94,7 +94,7 @@ _LONGEST, _SHORTEST = 7, 3
 """Maximum and minimum number of words of a statement: more are a quotation, fewer say little."""
 
 
-class Statement(NamedTuple):
+class StatedClause(NamedTuple):
     """What a text states of its subject, from character ``start`` to ``end``.
 
     ``one`` and ``several`` are the predicate of one thing and of several (*is on the Danube*), ``reduced`` is a form
@@ -187,7 +187,7 @@ def _usable(match: re.Match[str], start: int, said: str, *, is_superlative: bool
         yield Description(first, first + len(clause), said.rstrip(), is_superlative)
 
 
-def statements(text: str, noun: str, name: str = "") -> Iterator[Statement]:
+def statements(text: str, noun: str, name: str = "") -> Iterator[StatedClause]:
     """Yield what a text states of its subject: the clauses of :func:`descriptions`, and further parts of the first
     sentence: *a port on the Gulf of Finland*, *between Crete and Libya*, *with a lava lake*, *flowing through Prague*.
     """
@@ -198,7 +198,7 @@ def statements(text: str, noun: str, name: str = "") -> Iterator[Statement]:
         is_first = is_first or _TWO_VERBS.search(one.predicates[0])
         if one.predicates[0] and len(said.split()) < _LONGEST and not is_first:
             known.add(said)
-            yield Statement(one.start, one.end, *one.predicates)
+            yield StatedClause(one.start, one.end, *one.predicates)
     for start, end in sentences(text)[:1]:
         yield from _kind_of(text[start:end], start)
         for found in _stated(text[start:end], is_person(noun)):
@@ -209,7 +209,7 @@ def statements(text: str, noun: str, name: str = "") -> Iterator[Statement]:
                 yield found._replace(start=start + found.start, end=start + found.end)
 
 
-def _kind_of(sentence: str, start: int) -> Iterator[Statement]:
+def _kind_of(sentence: str, start: int) -> Iterator[StatedClause]:
     """Yield what kind of thing a sentence says its subject is: *a salt lake*, *an active volcano*."""
     kind = _KIND.match(sentence)
     if kind is None:
@@ -218,16 +218,16 @@ def _kind_of(sentence: str, start: int) -> Iterator[Statement]:
     modifiers = set(said.split()[:-1])
     if modifiers.isdisjoint(_SIZES) and "NOUN" in lemmas_of(kind["noun"]) and not is_participle(kind["noun"]):
         at = start + kind.start("said")
-        yield Statement(at, at + len(said), f"is {with_article(said)}", f"are {plural(said)}", "")
+        yield StatedClause(at, at + len(said), f"is {with_article(said)}", f"are {plural(said)}", "")
 
 
-def _stated(sentence: str, is_of_person: bool) -> Iterator[Statement]:
+def _stated(sentence: str, is_of_person: bool) -> Iterator[StatedClause]:
     segments = [*_SEGMENT.finditer(sentence)]
     place = _LIES.match(segments[0][0]) if segments and not is_of_person else None
     if place and (" and " in place["said"] or not place["said"].startswith("between ")):
         said = _LAST.sub("", place["said"].rstrip())
         at = segments[0].start() + place.start("said")
-        yield Statement(at, at + len(said), f"is {said}", f"are {said}", said)
+        yield StatedClause(at, at + len(said), f"is {said}", f"are {said}", said)
     for segment in segments[1:]:
         said = segment[0].strip()
         start = segment.start() + len(segment[0]) - len(segment[0].lstrip())
@@ -236,25 +236,25 @@ def _stated(sentence: str, is_of_person: bool) -> Iterator[Statement]:
         yield from _of_segment(said, start, is_of_person)
 
 
-def _of_segment(said: str, start: int, is_of_person: bool) -> Iterator[Statement]:
+def _of_segment(said: str, start: int, is_of_person: bool) -> Iterator[StatedClause]:
     """Yield what a part of a sentence between commas states of the subject of the sentence."""
     said, start = (said[4:], start + 4) if said.startswith("and ") else (said, start)
     end = start + len(said)
     if has := _HAS.fullmatch(said):
         if not re.search(r"ing\b", has["said"]):
-            yield Statement(start + 5, end, f"has {has['said']}", f"have {has['said']}", said)
+            yield StatedClause(start + 5, end, f"has {has['said']}", f"have {has['said']}", said)
     elif found := _IS_A.fullmatch(said):
         several = plural(found["head"]) + found["rest"]
-        yield Statement(start, end, f"is {said}", f"are {several}", "")
+        yield StatedClause(start, end, f"is {said}", f"are {several}", "")
     elif _WHERE.fullmatch(said) and not is_of_person and not _DATED.search(said):
-        yield Statement(start, end, f"is {said}", f"are {said}", said)
+        yield StatedClause(start, end, f"is {said}", f"are {said}", said)
     elif which := _WHICH.fullmatch(said):
         yield from _of_verb(which["said"], end - len(which["said"]), "")
     else:
         yield from _of_participle(said, start)
 
 
-def _of_participle(said: str, start: int) -> Iterator[Statement]:
+def _of_participle(said: str, start: int) -> Iterator[StatedClause]:
     first, _, rest = said.partition(" ")
     is_done = (
         is_participle(first)
@@ -263,20 +263,20 @@ def _of_participle(said: str, start: int) -> Iterator[Statement]:
     )
     if is_done:
         past = ("was", "were") if first in _PAST else ("is", "are")
-        yield Statement(start, start + len(said), f"{past[0]} {said}", f"{past[1]} {said}", said)
+        yield StatedClause(start, start + len(said), f"{past[0]} {said}", f"{past[1]} {said}", said)
     elif first.endswith("ing"):
         for lemma in lemmas_of(first).get("VERB", ()):
             if first in inflections(lemma, "VBG"):
                 one = inflections(lemma, "VBZ")[0]
-                yield Statement(start, start + len(said), f"{one} {rest}", f"{lemma} {rest}", said)
+                yield StatedClause(start, start + len(said), f"{one} {rest}", f"{lemma} {rest}", said)
                 return
 
 
-def _of_verb(said: str, start: int, reduced: str) -> Iterator[Statement]:
+def _of_verb(said: str, start: int, reduced: str) -> Iterator[StatedClause]:
     """Yield the predicate of a clause after *which*: *flows through Prague*."""
     verb, _, rest = said.partition(" ")
     several = _OF_SEVERAL.get(verb, "")
     for lemma in () if several else lemmas_of(verb).get("VERB", ()):
         several = lemma if verb in inflections(lemma, "VBZ") else verb if verb in inflections(lemma, "VBD") else several
     if several and rest:
-        yield Statement(start, start + len(said), said, f"{several} {rest}", reduced)
+        yield StatedClause(start, start + len(said), said, f"{several} {rest}", reduced)
