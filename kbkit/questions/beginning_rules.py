@@ -31,8 +31,8 @@ def beginning(at: Rewriter) -> None:
     first = asks[1] if asks else ""
     at.clauses.is_who = first in ("who", "whom", *PERSON_WORDS)
     at.clauses.is_where = first == "where"
-    be = r" (?:who|whos) (?:(?:is|are|was|were|s) )?(?:(?:our|the|your|my|a|an|their) )?(?:(?:<N\d+>|(?!<)\w+) ){0,3}"
-    named = re.match(rf"{be}(?P<type>{L})(?= )", at.text) if re.match(" who (?:is|are|was|were) ", at.text) else None
+    be = r" who (?:is|are|was|were) (?:(?:our|the|your|my|a|an|their) )?(?:(?:<N\d+>|(?!<)\w+) ){0,3}"
+    named = re.match(rf"{be}(?P<type>{L})(?= )", at.text)
     if named and is_type(at.link(named["type"])):  # who is our oldest client
         at.clauses.is_who, at.clauses.is_named = False, True
     owned = re.match(rf" whose (?P<type>{L})(?= )", at.text)
