@@ -392,7 +392,7 @@ def settings_folder() -> Path:
 
 
 def is_private(status: os.stat_result) -> bool:
-    """Return whether a file belongs to the user and nobody else can read or write it, to judge by its status.
+    """Return whether a file belongs to the user and only the user can read and write it, by its status.
 
     Windows tells by access lists, which the settings folder inherits from the user's own.
     """

@@ -161,7 +161,7 @@ def _owners_and_targets(at: Rewriter) -> None:  # noqa: PLR0912
 
 
 def _is_said_of_type(at: Rewriter, text: str, part: str, link: QuestionLink) -> bool:
-    """Return whether a label is said of nodes rather than asked for: *orders that are still open*, *out of stock*."""
+    """Return whether a label describes nodes and is not asked for: *orders that are still open*, *out of stock*."""
     if link.labels[0].score < _LEAST_ASKED and link.text != "when":
         return True
     if link.labels[0].attribute in ("name", "key"):

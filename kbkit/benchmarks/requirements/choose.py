@@ -147,7 +147,7 @@ class Chooser:
             row: [o for o in self._options(candidates, row, hidden, role, wanted, relations, noun) if not o.mask.all()]
             for row in tried[:_GOLDS]
         }
-        # Nobody asks for a thing whose description mentions a word, if anything else can be asked for.
+        # A person asks for what a description mentions only if nothing else can be asked for.
         stated = {row: [o for o in of_row if not o.is_mention] for row, of_row in of_gold.items()}
         for row, available in (stated if any(stated.values()) else of_gold).items():
             best = self._best(available, wanted, rng, pair=pair, prefers_phrase=prefers_phrase) if available else []

@@ -121,7 +121,7 @@ def pair_in_parent(con: Connection, table: ProfiledTable) -> tuple[str, ...]:
 
 
 def pair_in_place(con: Connection, table: ProfiledTable) -> tuple[str, ...]:
-    """Return the columns with the folder or the file of the rows and with their identifier, which starts anew there."""
+    """Return the columns with the folder or the file of the rows and with their identifier, unique only within it."""
     places = [name for name in (table.spec.folder, table.spec.file) if name in table.columns]
     own = [c.name for c in table.columns.values() if c.look in KEY_LOOKS and names.is_own_id(c.name, table.type)]
     pairs = [(place, name) for place in places for name in own]

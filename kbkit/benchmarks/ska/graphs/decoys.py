@@ -84,7 +84,7 @@ def told(passages: pl.DataFrame, names: Sequence[str], answers: Collection[int])
 class ContestedChooser(Chooser):
     """Chooses phrases that other nodes of the type mention too, so that a question with one needs the relations.
 
-    Nobody asks for a thing whose description mentions a word.
+    A description that only mentions a word is not asked for.
     """
 
     def _phrases(self, *args: Any, **further: Any) -> list[Any]:
