@@ -14,7 +14,6 @@ from kbkit.ingestion.inference.keys import (
     best_key,
     is_unique,
     named_pairs,
-    never_repeats,
     pair_in_parent,
     pair_in_place,
     pair_with_link,
@@ -23,8 +22,9 @@ from kbkit.ingestion.inference.keys import (
 )
 from kbkit.ingestion.inference.looks import ProfiledColumn
 from kbkit.ingestion.inference.profile import ProfiledTable
-from kbkit.ingestion.inference.shared_values import PREVIEW, SharedValues
+from kbkit.ingestion.inference.shared_values import PREVIEW
 from kbkit.ingestion.inference.table_link import TableLink
+from kbkit.ingestion.inference.unkeyed_links import FEWEST_NUMBERS, TELLING, UnkeyedLinks
 
 if TYPE_CHECKING:
     import duckdb
@@ -33,18 +33,12 @@ if TYPE_CHECKING:
 
 _FITTING = 0.5
 """Fraction of the values that must exist in the other table, if the column's name says that it refers to it."""
-_TELLING = 8
-"""Mean length from which equal texts are no coincidence, such as those of UUIDs."""
 _WORD = 4
 """Mean length below which some equal texts are a coincidence: codes of two or three letters."""
 _MOST = 0.8
 """Fraction of the values that must exist in the other table, if only the last word of its type is in the name."""
 _SOME = 0.1
 """The same fraction for addresses, which are equal only if they are of the same thing."""
-_TIMES = ("year", "month", "day", "date", "time", "week", "quarter")
-"""Last words of columns that say when something was."""
-_FEWEST_NUMBERS = 3
-"""Different numbers from which a column without a telling name may refer to a table."""
 _MANY, _STRANGERS = 50, 0.1
 """Different pairs of values from which the columns of a key may refer to it, and the fraction that may be missing."""
 _OWN = 7
@@ -97,23 +91,8 @@ def find(
     return Guesses(chosen, links_of, finder.unclear)
 
 
-class _Finder:
+class _Finder(UnkeyedLinks):
     """Finds the columns that refer to other tables."""
-
-    def __init__(
-        self,
-        con: Connection,
-        tables: Sequence[ProfiledTable],
-        keys: Mapping[str, tuple[str, ...]],
-        given: Mapping[tuple[str, str], str],
-        nodes: Collection[tuple[str, str]],
-    ) -> None:
-        self._con, self._keys, self._given, self._nodes = con, keys, given, nodes
-        self._tables = {table.name: table for table in tables}
-        self._targets: dict[str, list[str]] = {}
-        self._shared = SharedValues(con)
-        self._codes: dict[str, list[str]] = {}
-        self.unclear: dict[str, Sequence[str]] = {}
 
     def find_targets(self) -> None:
         """Find the columns that other tables can refer to, once all keys are known."""
@@ -226,7 +205,7 @@ class _Finder:
             for pair in named_pairs(self._con, other, [name for name in table.columns if name not in key]):
                 fewer = table.rows < other.rows or not is_unique(self._con, table, pair)
                 missing, distinct = self._shared.missing(table, pair, other, pair)
-                if fewer and distinct >= _FEWEST_NUMBERS and not missing:
+                if fewer and distinct >= FEWEST_NUMBERS and not missing:
                     found.append(TableLink(pair, other.name, pair, distinct=distinct))
                     break
         return found if len(found) == 1 else []
@@ -243,7 +222,7 @@ class _Finder:
             if column.name in (*key, *linked) or not alike or (table.name, column.name) in self._given:
                 continue
             missing, distinct = self._shared.missing(table, [key[0], column.name], table, key)
-            if distinct >= _FEWEST_NUMBERS and 5 * missing <= distinct:
+            if distinct >= FEWEST_NUMBERS and 5 * missing <= distinct:
                 found.append(TableLink((key[0], column.name), table.name, key, False, missing, distinct, partial=True))
         return found
 
@@ -271,79 +250,6 @@ class _Finder:
             self.unclear[f"{table.name}.{column.name}"] = [link.target for link in top]
             return None
         return top[0]
-
-    def _to_parent(self, table: ProfiledTable, column: ProfiledColumn) -> TableLink | None:
-        """Return the link of a column such as ``Parent id`` to the rows of its table by another column than the key,
-        which is named like it (``Issue id``), never repeats, and has all of its values.
-        """
-        said = names.of_parent(column.name)
-        own = self._keys[table.name] == (column.name,) or (table.name, column.name) in self._given
-        if not said or own or column.look not in KEY_LOOKS:
-            return None
-        ends = [c for c in table.columns.values() if c is not column and names.words(c.name)[-len(said) :] == said]
-        same = [c for c in ends if names.words(c.name) == said] or ends
-        for by in (c for c in same if c.look == column.look and not names.of_parent(c.name)):
-            missing, distinct = self._shared.missing(table, [column.name], table, [by.name])
-            if distinct and not missing and never_repeats(self._con, table, by):
-                return TableLink((column.name,), table.name, (by.name,), False, missing, distinct)
-        return None
-
-    def _to_code(self, table: ProfiledTable, column: ProfiledColumn, *, own: bool) -> TableLink | None:
-        """Return the link of a column to the only other table that has all of its values in a column of addresses or
-        long texts that never repeat, whatever their names: ``issue_url`` of comments, ``url`` of issues.
-
-        In the same table, the column must be named after the other one: ``thread_ts``, ``ts``. ``own``: the column is
-        the key or the name of its rows, which is no link.
-        """
-        if own or column.look not in ("text", "address") or column.length < _TELLING:
-            return None
-        alone = never_repeats(self._con, table, column)
-        order = {name: position for position, name in enumerate(self._tables)}
-        found: list[tuple[float, TableLink]] = []
-        for other in self._tables.values():
-            for by in [] if other.beyond else self._telling(other):
-                evidence = name_evidence.find(table, column, other, (by,), ())
-                after = names.with_key(column.name, by)
-                fewer = (table.rows, order[other.name]) < (other.rows, order[table.name])
-                unsaid = alone and (evidence < names.LAST_WORD or not fewer)
-                own_code = names.is_same_global_id(column.name, by) and self._is_own_code(table, column, other)
-                if (other is table and (by == column.name or not after)) or unsaid or own_code:
-                    continue  # of two tables with the same texts once each, nothing says which one refers to the other
-                preview = self._shared.missing(table, [column.name], other, [by], PREVIEW)
-                if preview[0] or not preview[1]:
-                    continue
-                missing, distinct = self._shared.missing(table, [column.name], other, [by])
-                if distinct >= _FEWEST_NUMBERS and not missing:
-                    link = TableLink((column.name,), other.name, (by,), False, missing, distinct)
-                    equal = other is table and self._shared.are_equal(table, column, by)
-                    found += [] if equal else [(evidence + (self._keys[other.name] == (by,)), link)]
-        best = max((evidence for evidence, _ in found), default=0)
-        top = [link for evidence, link in found if evidence == best]
-        if len({link.target for link in top}) > 1:
-            self.unclear[f"{table.name}.{column.name}"] = list(dict.fromkeys(link.target for link in top))
-            return None
-        return top[0] if top else None
-
-    def _to_same_name(self, table: ProfiledTable, column: ProfiledColumn) -> TableLink | None:
-        """Return the link of a column that repeats to the only table in which a column of its name never does.
-
-        That must have all of its values: the classroom of students, and of their teacher.
-        """
-        words = names.words(column.name)
-        if self._keys[table.name] == (column.name,) or not words or words[-1] in (*names.NAMES, *_TIMES):
-            return None
-        if column.look not in KEY_LOOKS or never_repeats(self._con, table, column):
-            return None
-        found = []
-        for other in self._tables.values():
-            by = next((c for c in other.columns.values() if names.words(c.name) == words), None)
-            if other is table or other.beyond or by is None or by.look != column.look:
-                continue
-            if never_repeats(self._con, other, by):
-                missing, distinct = self._shared.missing(table, [column.name], other, [by.name])
-                if distinct >= _TELLING and not missing:
-                    found.append(TableLink((column.name,), other.name, (by.name,), False, missing, distinct))
-        return found[0] if len(found) == 1 else None
 
     def _of_base(self, links: list[TableLink]) -> list[TableLink]:
         """Return the link to the table with the things themselves, if the others have the same key and add details."""
@@ -392,7 +298,7 @@ class _Finder:
         if column.look != "list" or other is table or other.columns[by].look != "text":
             return False
         missing, distinct = self._shared.missing(table, [column.name], other, [by])
-        return distinct >= _TELLING and not missing
+        return distinct >= TELLING and not missing
 
     def _listed(self, table: ProfiledTable, column: ProfiledColumn) -> TableLink | None:
         """Return the link of a text that is a list of names or keys of another table."""
@@ -407,7 +313,7 @@ class _Finder:
     def _several(self, table: ProfiledTable, column: ProfiledColumn) -> list[TableLink]:
         """Return the links of a column of long identifiers to the tables that have some of them each."""
         given = (table.name, column.name) in self._given or column.name in self._keys[table.name]
-        if given or column.look != "text" or column.length < _TELLING:
+        if given or column.look != "text" or column.length < TELLING:
             return []
         links = []
         for other in self._tables.values():
@@ -421,23 +327,7 @@ class _Finder:
         if names.is_id(column.name):
             return links if found * 2 >= max(column.distinct, 1) else []
         # Each value is in one table: a bike or a pair of shoes.
-        return links if len(links) > 1 and found == links[0].distinct >= _FEWEST_NUMBERS else []
-
-    def _is_own_code(self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable) -> bool:
-        """Return whether a code such as an email identifies rows of this table that those of another one refer to."""
-        own, key = self._keys[table.name], self._keys[other.name]
-        is_base = len(own) == 1 and (not key or (len(key) == 1 and self._is_base(table, other)))
-        return column.name in self._targets[table.name] and is_base
-
-    def _is_base(self, table: ProfiledTable, other: ProfiledTable) -> bool:
-        """Return whether another table with the same key only adds details to the rows of a table."""
-
-        def rank(one: ProfiledTable) -> tuple[bool, bool, int, int]:
-            [key] = self._keys[one.name]
-            named = any(names.plain(name) in names.NAMES for name in one.columns)
-            return names.fit(key, one.type) == 3, named, one.rows, -[*self._tables].index(one.name)
-
-        return rank(table) > rank(other)
+        return links if len(links) > 1 and found == links[0].distinct >= FEWEST_NUMBERS else []
 
     def _as_told(self, table: ProfiledTable, column: ProfiledColumn, target: str) -> TableLink | None:
         if not target:
@@ -469,23 +359,18 @@ class _Finder:
         share = 1 - missing / distinct
         least = _SOME if same or other.columns[by].look == "address" else _MOST
         most = evidence in (names.LAST_WORD, name_evidence.PERSON) or self._is_telling(other, by)
-        most = most and share >= least and distinct - (missing if same else 0) >= _TELLING
+        most = most and share >= least and distinct - (missing if same else 0) >= TELLING
         if missing and (share < _FITTING or evidence < 2) and not most:
             return None
         length = other.columns[by].length if column.look == "list" else column.length
-        if not evidence and distinct < 3 and length < _TELLING:
+        if not evidence and distinct < 3 and length < TELLING:
             return None
         if numeric and evidence == 1 and not name_evidence.is_role(column):
-            few = distinct < _FEWEST_NUMBERS  # codes of kinds
+            few = distinct < FEWEST_NUMBERS  # codes of kinds
             dense = few or (other is not table and self._shared.are_dense(table, column, other, by))
             if dense or self._shared.are_consecutive(table, column):
                 return None  # ids of a table that is not here
         return TableLink((column.name,), other.name, (by,), column.look == "list", missing, distinct)
-
-    def _is_telling(self, table: ProfiledTable, by: str) -> bool:
-        """Return whether the key of a table is a long code, so that few other texts are no reason for a coincidence."""
-        column = table.columns[by]
-        return column.look == "text" and column.length >= _TELLING and self._keys[table.name] == (by,)
 
     def _other_end(self, table: ProfiledTable, link: TableLink) -> list[TableLink]:
         """Return the link of the other end of triples, if a table holds texts about some of the nodes."""
@@ -550,14 +435,6 @@ class _Finder:
                 if other is not table and all(links):
                     return [link for link in links if link]
         return []
-
-    def _telling(self, table: ProfiledTable) -> list[str]:
-        """Return the columns of long codes that never repeat, whatever their names: identifiers of another source."""
-        if table.name not in self._codes:
-            looks = [c for c in table.columns.values() if c.look == "address" or (c.look == "text" and not c.signs)]
-            codes = [c for c in looks if c.length >= _TELLING and c.name not in (table.spec.folder, table.spec.file)]
-            self._codes[table.name] = [c.name for c in codes if never_repeats(self._con, table, c)]
-        return self._codes[table.name]
 
 
 def _type_of(column: str) -> str:
