@@ -1,8 +1,10 @@
 -- The world sample: one file per type and per relation.
 
 CREATE TABLE nodes AS
-SELECT 'country' AS type, key, name, string_split(aliases, '|') AS aliases, official_name, area_km2, un_status
+SELECT 'country' AS type, key, name, string_split(aliases, '|') AS aliases, official_name, area_km2, un_status,
+       population -- in the last year of which it is known
 FROM countries
+LEFT JOIN (SELECT country AS key, arg_max(people, year) AS population FROM populations GROUP BY country) USING (key)
 UNION ALL BY NAME
 SELECT 'city' AS type, key, name, string_split(aliases, '|') AS aliases, latitude, longitude FROM cities
 UNION ALL BY NAME

@@ -94,6 +94,9 @@ OUTCOMES = _words("win wins won winning lose loses lost losing drew drawn beat b
 LIGHT_VERBS = _words("been come done given gotten had held made occurred happened placed recorded registered taken")
 """Participles that add no condition: ``games that have been held``."""
 
+FREQUENT = ("common", "frequent", "frequently", "popular", "commonly")
+"""Words after *most* for what there is most of."""
+
 DWELLING = ("live", "lives", "living", "lived")
 """Forms of *live* as a verb; *live* is also an adjective."""
 

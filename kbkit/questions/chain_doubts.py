@@ -7,6 +7,7 @@ word is only similar to, is not trusted.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from kbkit.answers.answer_set import AnswerSet
 from kbkit.english.question_words import ADJECTIVES, FUNCTION_WORDS
@@ -15,7 +16,7 @@ from kbkit.questions.candidates import Topic
 from kbkit.questions.chain_reading import COMPARISONS, ChainReading
 from kbkit.questions.elements import HOP, MOST_NEIGHBOURS, VALUE, Element, Elements, numeric
 from kbkit.questions.expressions import expression, type_of_value
-from kbkit.questions.lexicon import FAINT, LITERAL, stem
+from kbkit.questions.lexicon import FAINT, LITERAL, label_words, stem
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.question import Question
 from kbkit.questions.scoring import WEIGHTS
@@ -24,6 +25,8 @@ TELLING = 0.7
 """Least similarity of a word and the attribute that a reading ends with."""
 _CLEARER = 0.1
 """How much better words say one of several dates than the others, at least."""
+_RETURNING, _LOOKED_AT = 2, 20
+"""Steps of a way there and back, and nodes whose names are looked at."""
 WHEN = FUNCTION_WORDS | {"when"}
 """Words that say that a date is asked for, but not which."""
 ASKED = 0.4
@@ -61,7 +64,8 @@ class ChainDoubts:
         """The words that the reading does not express, and *what is asked for* if it is something else."""
         found = ["a condition that all meet"] * self.keeps_all
         found += self.other_types + self.other_labels + self.vague + self.modifiers
-        is_other = self.is_off_topic or self.starts_unnamed or self.ends_with_rows
+        is_other = self.is_off_topic or self.starts_unnamed or self.ends_with_rows or self.ends_with_years
+        found += ["a way around"] * (self.is_detour or self.returns)
         return found + ["what is asked for"] * (is_other or self.is_other_kind or self.counts_others)
 
     @property
@@ -276,6 +280,48 @@ class ChainDoubts:
         ends = [elements.all[hop] for hop in elements.from_type(kind).tolist()]
         joins = len({hop.target for hop in ends if hop.forward}) > 1
         return joins and row.name == row.key and row.key.isdigit() and said < LITERAL
+
+    @property
+    def is_detour(self) -> bool:
+        """Whether one word must say several relations, though one joins the two types: *seas bordering Italy* are those
+        on its coast, where only countries have borders.
+        """
+        elements, named = self.elements, self._names
+        if not elements.typed or self.chain.ends_with_attribute:
+            return False
+        words = [self.question.tokens[at].word for at in self.question.content(named)]
+        others = [word for word in words if not elements.types_called(stem(word))]
+        hops = [(topic, [one for one in arm if one.kind == HOP]) for topic, arm in self._arms if topic.mention]
+        return len(others) == 1 and len(words) < 3 and any(
+            len(arm) > 1
+            and arm[-1].target != topic.type
+            and any(elements.all[at].target == arm[-1].target for at in elements.from_type(topic.type).tolist())
+            for topic, arm in hops
+        )
+
+    @property
+    def returns(self) -> bool:
+        """Whether it goes from all nodes of a type along a relation and straight back: *who uses the dollar*."""
+        elements = self.elements
+        ways = [arm for topic, arm in self._arms if topic.mention is None and elements.typed]
+        steps = [pair for arm in ways for pair in pairwise(arm[:_RETURNING])]
+        return any(
+            one.kind == other.kind == HOP and one.name == other.name and one.source == other.target
+            for one, other in steps
+        )
+
+    @property
+    def ends_with_years(self) -> bool:
+        """Whether it answers with years though no word asks for them: *population of Brazil*."""
+        elements = self.elements
+        if not elements.typed or self.chain.ends_with_attribute or not len(self.chain.answers):
+            return False
+        asked = {"when", "year", "years", "date", "dates", "since"}
+        nodes = elements.session.stores.nodes
+        names = [nodes.name(int(node)) for node in self.chain.answers.ids[:_LOOKED_AT]]
+        kinds = {*label_words(" ".join(elements.types[kind].name for kind in self._ends))}
+        is_year = bool(kinds & asked) and all(len(name) == 4 and name.isdigit() for name in names)
+        return is_year and not asked & {token.word for token in self.question.tokens}
 
     @property
     def keeps_all(self) -> bool:

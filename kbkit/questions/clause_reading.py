@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from kbkit.answers.answer_set import AnswerSet
@@ -24,7 +24,7 @@ from kbkit.answers.syntax import (
     Superlative,
     subtrees,
 )
-from kbkit.english.question_words import DWELLING, OUTCOMES
+from kbkit.english.question_words import DWELLING, LIGHT_VERBS, OUTCOMES
 from kbkit.english.types import type_noun
 from kbkit.english.words import may_be_person, may_be_verb
 from kbkit.errors import KbError
@@ -32,7 +32,7 @@ from kbkit.questions.answer_kinds import other_kind
 from kbkit.questions.candidates import Topic
 from kbkit.questions.clauses import Clauses
 from kbkit.questions.elements import VALUE, Elements
-from kbkit.questions.lexicon import cosine
+from kbkit.questions.lexicon import LITERAL, cosine
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.links import Linker
 from kbkit.questions.meanings import NotReadError
@@ -77,6 +77,10 @@ MAX_WORDS = 0
 
 def keeps_most(elements: Elements, tree: Expression) -> bool:
     """Return whether a superlative of an expression keeps most of the nodes, as the most of what all have one of."""
+    if isinstance(tree, Aggregate) and tree.op == "count" and tree.limit is not None:
+        kept = len(AnswerSet(elements.session, tree).value or ())
+        if kept > 2 * tree.limit and kept > _MOST * len(AnswerSet(elements.session, replace(tree, limit=None)).value or ()):
+            return True  # the actors in the fewest films: in one
     for part in subtrees(tree):
         if isinstance(part, Filter):
             tests = [test for test in part.conditions if isinstance(test, Superlative) and test.per is None]
@@ -191,7 +195,12 @@ class ClauseReading:
     def verbs(self) -> list[str]:
         """The unexplained verbs, which often mean no more than *have*, but none of a relation that is not followed."""
         words = self.clauses.unexplained
-        return [w for w in words if (may_be_verb(w) or w in _DWELLING) and self._is_followed(w)]
+        return [w for w in words if (may_be_verb(w) or w in _DWELLING or self._is_said(w)) and self._is_followed(w)]
+
+    def _is_said(self, word: str) -> bool:
+        """Return whether a relation that is followed is called so: *direct*, which is also an adjective."""
+        similar, labels = self.elements.labels.similarity(word), self.planner.doubts.followed
+        return any(self.elements.is_verbal[label] and similar[label] >= LITERAL for label in labels)
 
     def _is_followed(self, verb: str) -> bool:
         """Return whether the expression follows a relation that a verb is a word of, if there is one."""
@@ -203,6 +212,8 @@ class ClauseReading:
             values = (element for element in self.elements.all if element.kind == VALUE)
             relations |= {element.label for element in values if may_be_person(type_noun(element.name))}
         meant = {label for label in relations if similar[label] >= _SAME}
+        if verb in LIGHT_VERBS:  # the most films that a director made, where films are made in countries
+            meant = {label for label in meant if not self.elements.ends_in_preposition[label]}
         followed = self.planner.doubts.followed
         if verb in OUTCOMES and not any(
             similar[label] >= _SAME for label in followed

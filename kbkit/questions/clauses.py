@@ -68,6 +68,8 @@ class Most:
     """Only the last of the ``count`` nodes is asked for: the second largest."""
     total: str = ""
     """``sum`` or ``avg`` of ``label`` is compared: the member with the highest total fines."""
+    among: tuple[QuestionLink, ...] = ()
+    """The values that select what is counted: the actor in the most horror films."""
 
     @property
     def is_judged(self) -> bool:

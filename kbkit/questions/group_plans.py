@@ -148,6 +148,18 @@ class GroupPlanner(AskedPlanner):
         order = (Order(most.total, most.adjective.sign > 0),)
         return Aggregate(most.total, self._met(option.type), (column,), (group,), order, most.count)
 
+    def _greatest_count(self, most: Most, totals: list[AskedTarget], plain: list[AskedTarget]) -> Expression:
+        """Return the nodes of the focus with the most neighbours among some: the actor in the most horror films."""
+        clauses = self.clauses
+        if totals or plain or clauses.groups or len(clauses.restrictions) > len(most.among):
+            raise NotReadError("a condition beside the one on what is counted")
+        kind = self._of_head(most.among[-1], []) if most.label is None else self._types_in([most.label])[0]
+        if kind == self.focus:
+            raise NotReadError(f"what there is most of, of '{most.among[-1].text}'")
+        group = Group(self._count(kind, self.focus))
+        order = (Order("count", most.adjective.sign > 0),)
+        return Aggregate("count", self._met(kind), (), (group,), order, most.count)
+
     def _greatest_of_values(
         self, most: Most, option: LabelOption, totals: list[AskedTarget], plain: list[AskedTarget]
     ) -> Expression | None:
@@ -167,9 +179,14 @@ class GroupPlanner(AskedPlanner):
         sign = most.adjective.sign
         if is_type(most.label):
             kind = self._types_in([most.label])[0]
+            around = {self.elements.all[hop].target for hop in self.elements.from_type(kind).tolist()}
             others = [one for one in self._types_in(self.clauses.context) if one != kind]
+            others = others or (list(around) if len(around) == 1 else [])
             if not others:
                 raise NotReadError(f"what '{most.label.text}' is common among")
+            if self.clauses.restrictions:
+                group, order = Group(self._count(others[0], kind)), (Order("count", sign > 0),)
+                return Aggregate("count", self._met(others[0]), (), (group,), order, most.count)
             count = self._count(kind, others[0])
             return Filter(Nodes(self.elements.types[kind].name), (Superlative("max" if sign > 0 else "min", count),))
         option = self._attribute(most.label, [self.focus])

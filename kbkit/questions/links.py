@@ -14,6 +14,7 @@ from decimal import Decimal
 from kbkit.english.question_words import (
     COMPARATIVES,
     EXTREMES,
+    FREQUENT,
     FUNCTION_WORDS,
     MONEY,
     SUPERLATIVES,
@@ -53,6 +54,8 @@ _BEFORE_VALUES = frozenset("a an any the with for about of in by on from to as h
 """Words before some of the words of a value."""
 _MAX_HOLDING = 20
 """Limit on the nodes that a part of a name may mean."""
+_ROLE = 0.9
+"""Score of a type of people that a noun says by what they do: directors, of people who directed."""
 _MAX_SHORT = 3
 """Letters up to which a value is only meant if it is written in the same case."""
 
@@ -249,6 +252,7 @@ class Linker:
         states = tuple(self.values.states(words)) if len(words) > 1 and words[0] in _UNNAMED else ()
         if states:  # to do, on loan, in progress
             return QuestionLink(span[0], span[-1] + 1, text, (), states)
+        is_operator |= len(words) == 1 and words[0] in FREQUENT and before in (["most"], ["least"])
         if is_operator or {words[0], words[-1]} & _UNNAMED:
             is_name = bool(nodes) and text != text.lower() and not is_operator
             return QuestionLink(span[0], span[-1] + 1, text, nodes=nodes) if is_name else None
@@ -260,6 +264,8 @@ class Linker:
                 if len(kinds) == 1
                 else None
             )
+        if words == ["people"] and not labels and not self.elements.people:
+            labels = self._labels.labelled(["population"])
         if not labels and len(words) <= MAX_LABEL and not {*words} & _DETERMINERS:
             labels = self._labels.initials(words)
         if len(words) == 1 and (not labels or labels[0].score < 1):
@@ -275,6 +281,8 @@ class Linker:
             return QuestionLink(span[0], span[-1] + 1, text, labels, values, nodes)
         if len(words) == 1 and text.islower() and self._is_relation(words[0]):
             return None  # directed, though a film has that name
+        if len(words) == 1 and text.islower() and len(people := self.elements.people_called(words[0])) == 1:
+            return QuestionLink(span[0], span[-1] + 1, text, (LabelOption(*people, "", _ROLE),))
         if not values and not nodes and len(words) == 1 and derives:
             values, nodes = self._derived(text, is_first=span[0] == 0)
         if values or nodes:

@@ -24,6 +24,8 @@ MAX_WORDS = 16
 MAX_NODES = 5
 """Nodes of a name that are tried as its meaning, the best connected first."""
 MAX_MENTIONS = 8
+_MAX_COMPARED = 1_000
+"""Nodes of a name that are looked at more closely."""
 DERIVED = ("ian", "ean", "an", "n", "ese", "ish", "i")
 """Endings of words derived from names."""
 MAX_FUZZY_WORDS, MAX_FUZZY_LOOKUPS = 4, 100
@@ -125,9 +127,23 @@ def _named(stores: Stores, question: Question, first: int, last: int) -> Mention
     ids = stores.nodes.named(text)
     if not len(ids) or (text.isdigit() and _is_nameless(stores, question, first, ids.tolist()[:MAX_NODES])):
         return None
-    chosen = _best_connected(stores, ids.tolist())
+    chosen = _best_connected(stores, _as_written(stores, text, ids.tolist()))
     same = frozenset(n for n in chosen if stores.nodes.name(n) == text or text in stores.nodes.aliases(n))
     return Mention(first, last, text, chosen, "exact", same, len(ids) > MAX_NODES)
+
+
+def _as_written(stores: Stores, text: str, ids: list[int]) -> list[int]:
+    """Return the nodes whose name is written so, if there are such, else those whose capitals only differ.
+
+    *Denmark* is hardly the keyword *denmark*, nor *horror* the film *#Horror*.
+    """
+    known = ids[:_MAX_COMPARED]
+    names = [{stores.nodes.name(node), *stores.nodes.aliases(node)} for node in known]
+    same = [node for node, own in zip(known, names, strict=True) if text in own]
+    if same and text != text.lower():
+        return same
+    folded = text.casefold()
+    return [node for node, own in zip(known, names, strict=True) if folded in {*map(str.casefold, own)}] or ids
 
 
 def _is_nameless(stores: Stores, question: Question, first: int, ids: list[int]) -> bool:
@@ -145,7 +161,7 @@ def _best_connected(stores: Stores, ids: list[int]) -> tuple[int, ...]:
     if len(ids) <= MAX_NODES:
         return tuple(ids)
     schema = stores.schema
-    degrees = dict.fromkeys(ids[:1000], 0)
+    degrees = dict.fromkeys(ids[:_MAX_COMPARED], 0)
     for node in degrees:
         for relation, forward in schema.relations_from(schema.type_of(node).name)[:50]:
             csr = stores.adjacency.forward(relation.name) if forward else stores.adjacency.backward(relation.name)

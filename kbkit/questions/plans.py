@@ -65,6 +65,8 @@ class Planner(GroupPlanner):
         self.focus = self._focus(totals, plain) if asked is None else asked
         if (sums := self._greatest_sum(totals, plain)) is not None:
             return sums
+        if clauses.most is not None and clauses.most.among:
+            return self._greatest_count(clauses.most, totals, plain)
         if (frequent := self._frequent_values(totals, plain)) is not None:
             return frequent
         self._most_of_values(totals, plain)

@@ -6,6 +6,7 @@ import re
 
 from kbkit.english.question_words import (
     ADJECTIVES,
+    FREQUENT,
     FUNCTION_WORDS,
     ORDINALS,
     PRICES,
@@ -13,8 +14,8 @@ from kbkit.english.question_words import (
     TOTALS,
     Adjective,
 )
-from kbkit.english.words import may_be_verb
-from kbkit.questions.clauses import BE, SUPERLATIVE, L, Most, N, Rewriter, is_type
+from kbkit.english.words import is_plural, may_be_verb
+from kbkit.questions.clauses import BE, SUPERLATIVE, L, Most, N, Restriction, Rewriter, V, is_type
 from kbkit.questions.expressions import is_date
 from kbkit.questions.lexicon import stem
 from kbkit.questions.link_words import is_participle
@@ -171,6 +172,22 @@ def _by_who(at: Rewriter) -> None:
     at.apply(rf"(?P<who>{who}) {be}(?P<verb>[a-z]+) {whom}(?P<word>most|least)(?= (?:$|<C))", said)
 
 
+def most_among(at: Rewriter) -> None:
+    """``in the most horror films``, ``the fewest westerns``: of what values select."""
+
+    def use(match: re.Match[str]) -> str | None:
+        values, label = at.linked(match["values"]), at.link(match["label"])
+        is_counted = is_type(label) if label is not None else is_plural(values[-1].text.casefold())
+        if at.clauses.most is not None or not is_counted:
+            return None
+        for value in values:
+            at.restrict(Restriction(None, "=", (value,)))
+        at.clauses.most = Most(label, SUPERLATIVES[match["word"]], among=values)
+        return "<S0>"
+
+    at.apply(rf"(?:the )?(?P<word>most|fewest)(?P<values>(?: {V})+)(?: (?P<label>{L}))?", use)
+
+
 def superlatives(at: Rewriter) -> None:
     """``the 3 largest``, ``top 5 films by gross``, ``the most songs``, ``the most common genre``."""
     _by_verbs(at)
@@ -191,7 +208,7 @@ def superlatives(at: Rewriter) -> None:
         if inner in ADJECTIVES:
             adjective = ADJECTIVES[inner]._replace(sign=ADJECTIVES[inner].sign * adjective.sign)
         label = at.link(match["label"])
-        is_common = label is not None and inner in ("common", "frequent", "frequently", "popular", "commonly")
+        is_common = label is not None and inner in FREQUENT
         is_number = bool(match["of"])
         if label is None and not adjective.nouns:
             return None
@@ -207,7 +224,7 @@ def superlatives(at: Rewriter) -> None:
 
     at.apply(
         rf"{BE}(?:the )?(?:top (?P<top>{N}) |(?P<few>{N}) |(?P<nth>{'|'.join(ORDINALS)}) )?(?P<word>{SUPERLATIVE})"
-        rf"(?P<inner> (?:{'|'.join(ADJECTIVES)}|common|frequent|frequently|commonly))?"
+        rf"(?P<inner> (?:{'|'.join((*ADJECTIVES, *FREQUENT))}))?"
         r"(?P<of> (?:number|amount|count|total number)s?(?: of)?)?"
         r"(?: (?:different|distinct|total|combined|average|mean|number of))*"
         rf"(?: (?P<label>{L})(?P<sum> in total| altogether)?)?",

@@ -35,7 +35,7 @@ from kbkit.questions.of_two_rules import of_two
 from kbkit.questions.phrase_rules import asides, ever, ranks
 from kbkit.questions.question import Question
 from kbkit.questions.question_link import QuestionLink
-from kbkit.questions.superlative_rules import adverbs, orders, rankings, superlatives, whole
+from kbkit.questions.superlative_rules import adverbs, most_among, orders, rankings, superlatives, whole
 from kbkit.questions.total_rules import amounts, counts, extremes, of_how, on_average, spread, totals
 
 _MARKED = frozenset(
@@ -197,7 +197,9 @@ def _heads(at: Rewriter, text: str) -> None:
     is_count = "many" in lead or lead[-2:] == ["number", "of"] or lead[:1] == ["count"]
     text_of, is_asked = found.values[0].text, is_count or lead[-1:] in (["which"], ["what"])
     is_plural = text_of.endswith("s") and text_of[1:].islower()
-    if not is_asked and not is_plural and not (found.values[0].values and head["after"] in _RELATIVE):
+    is_best = clauses.most is not None and not head["after"]  # the shortest comedy
+    is_described = bool(found.values[0].values) and head["after"] in _RELATIVE
+    if not (is_asked or is_plural or is_best or is_described):
         return
     clauses.head = found.values[0]
     if is_count:
@@ -356,6 +358,7 @@ def read_clauses(question: Question, links: list[QuestionLink]) -> Clauses:
         extremes,
         spread,
         adverbs,
+        most_among,
         superlatives,
         values,
         equal_numbers,

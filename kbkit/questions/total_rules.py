@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from kbkit.english.question_words import ADJECTIVES, EXTREMES, SUPERLATIVES, TOTALS, goodness
-from kbkit.questions.clauses import SUPERLATIVE, AskedTarget, L, Rewriter, is_type
+from kbkit.questions.clauses import SUPERLATIVE, AskedTarget, L, Rewriter, V, is_type
 from kbkit.questions.expressions import is_date as is_date_name
 from kbkit.questions.lexicon import label_words
 
@@ -21,8 +21,10 @@ def totals(at: Rewriter) -> None:
         if label is None or not label.attributes():
             return None
         after = re.match(rf" ({L}) ", match.string[match.end() :])
-        if after and is_type(at.link(after[1])) and match["words"] in SUPERLATIVES:
-            return None  # the highest rated movie
+        is_thing = after is not None and is_type(at.link(after[1]))
+        is_thing |= bool(re.match(rf" {V} $", match.string[match.end() :]))
+        if is_thing and match["words"] in SUPERLATIVES:
+            return None  # the highest rated movie, the highest grossing western
         if at.clauses.is_who and {*match["words"].split()} <= {*EXTREMES}:
             return None  # who scored the highest number of points
         signs = []
