@@ -23,8 +23,6 @@ from kbkit.questions.question_link import QuestionLink
 
 _COUNTING = frozenset(("count", "number", "total", "quantity"))
 """Words of labels that *how many* asks for."""
-_PLACE = 0.6
-"""Least similarity of *where* and a type of places."""
 _SAID = 0.5
 """Least similarity of a verb and the date that it is about."""
 _TELLING = 0.25
@@ -160,6 +158,10 @@ class AskedPlanner(ConditionPlanner):
     def _of_head(self, head: QuestionLink, context: list[int]) -> int:
         """Return the type of the nodes that a value stands for: of those that have it, or that belong to the node."""
         kinds = list(dict.fromkeys(value.type for value in head.values))
+        nodes = self.elements.session.stores.nodes
+        is_name = any(nodes.name(node).casefold() == head.text.casefold() for node in head.nodes)
+        if not kinds and is_name and len(self._tokens) == head.last - head.first:
+            raise NotReadError(f"'{head.text}'")  # aliens: the film, and hardly a question
         if not kinds:
             kinds = [self._only_neighbour(self.elements.type_number(node)) for node in head.nodes[:1]]
         if not kinds:
@@ -223,9 +225,6 @@ class AskedPlanner(ConditionPlanner):
 
     def _are_people(self, kind: int) -> bool:
         return kind in self.elements.people
-
-    def _are_places(self, kind: int) -> bool:
-        return float(self.elements.type_labels.similarity("where")[kind]) >= _PLACE
 
     def _owners(self, tree: Expression) -> Expression:
         """Return the named nodes that nameless ones belong to: the owners of accounts."""

@@ -227,6 +227,8 @@ class ChainDoubts:
         named = {at for topic in self.chain.topics if topic.mention is not None for at in topic.words}
         where, content = question.interrogative(named), question.content(named)
         is_asking = where >= 0 and question.tokens[where].word in ("which", "what")
+        if [token.word for token in question.tokens[where : where + 2]] == ["how", "many"]:
+            is_asking, where = True, where + 1
         if not is_asking and where in (0, len(question.tokens) - 1):  # who, or written by who
             return False
         head = next((at for at in content if at > where or not is_asking), None)

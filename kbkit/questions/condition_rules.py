@@ -360,6 +360,11 @@ def values(at: Rewriter) -> None:
         asks = "which " if match.start() == 1 and match[0].startswith("which ") else ""  # which consultant has
         return f"{asks}{sign}" if is_own else f"{asks}{sign} {match['after'] or ''}"
 
+    def lacking(match: re.Match[str]) -> str | None:
+        are_names = all(value.nodes for value in at.linked(match["value"]))
+        return restricted(None, match, negated=True) if are_names else None
+
+    at.apply(rf"(?:(?:and|but) )?without (?:the )?{_VALUES}(?! <L)", lacking)
     after = rf"(?: (?P<after>{L}))?"
     either = "(?:either |both |the )*"
     at.apply(

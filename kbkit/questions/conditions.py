@@ -26,7 +26,7 @@ from kbkit.questions.clauses import AskedTarget, Most, Restriction, is_type
 from kbkit.questions.expressions import whole_number
 from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.lexicon import label_words, stem
-from kbkit.questions.meanings import NO_ATTRIBUTE, NotReadError
+from kbkit.questions.meanings import NO_ATTRIBUTE, NotReadError, both
 from kbkit.questions.measure_rules import MeasureRestriction, MeasureTests
 from kbkit.questions.question_link import QuestionLink
 
@@ -58,7 +58,7 @@ class ConditionPlanner(MeasureTests):
         if most is not None:
             measure = self._measured(most, [*self._types_before(most.label), *near])
             owner = measure[0].type if measure[0] is not None else focus
-        tree = self._met(owner)
+        tree = self._in_role(self._met(owner), owner, measure[1] if measure is not None else -1)
         if most is not None and measure is not None:
             superlative = self._superlative(most, measure, owner)
             if self._has_best_of_groups(totals):
@@ -420,7 +420,10 @@ class ConditionPlanner(MeasureTests):
         self, link: QuestionLink, options: list[tuple[float, int, str]], *, is_labelled: bool
     ) -> tuple[int, str]:
         """Return the type and attribute of a value: the nearest, and of several the one that a word before it says."""
-        said = {one: self._said_before(link, LabelOption(one[1], one[2])) if one[2] else (0.0, "") for one in options}
+        said = {
+            one: self._said_before(link, LabelOption(one[1], one[2])) if one[2] else self._said_of_nodes(link, one[1])
+            for one in options
+        }
         ranked = sorted(said, key=lambda one: (one[0], -said[one][0], one))
         similar, word = said[ranked[0]]
         if len(ranked) > 1 and ranked[0][0] == ranked[1][0] and similar - said[ranked[1]][0] < _CLEARLY:
@@ -438,12 +441,3 @@ def _excludes(test: Test, other: Test) -> bool:
     if not isinstance(test, Condition) or not isinstance(other, Condition):
         return False
     return test.attribute == other.attribute and test.op == other.op == "=" and test.values != other.values
-
-
-def both(tree: Expression, other: Expression) -> Expression:
-    """Return the nodes of both; of ``other`` alone if the first are all nodes of its type."""
-    if isinstance(tree, Nodes) and tree.selector is None:
-        return other
-    if isinstance(tree, Filter) and isinstance(tree.source, Nodes) and tree.source.selector is None:
-        return Filter(other, tree.conditions)
-    return Combine("&", (tree, other))

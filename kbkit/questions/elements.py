@@ -177,11 +177,17 @@ class Elements:
 
     def people_called(self, word: str) -> set[int]:
         """Return the types of people that a noun stands for by what they do: directors are those who directed."""
-        if not self.people or not may_be_person(singular(word)):
-            return set()
-        similar = self.labels.similarity(word)[self.label[: self.hops]]
-        hops = np.flatnonzero(similar >= LITERAL)
-        return {*self.source[hops].tolist(), *self.target[hops].tolist()} & self.people
+        hops = self.role_hops(word) if self.people and may_be_person(singular(word)) else []
+        return {self.all[hop].target for hop in hops} & self.people
+
+    def role_hops(self, word: str) -> list[int]:
+        """Return the hops to the nodes that a noun stands for by a relation: directors of films, capitals of states."""
+        return np.flatnonzero(self.labels.similarity(word)[self.label[: self.hops]] >= LITERAL).tolist()
+
+    def relation_label(self, hop: int) -> str:
+        """Return what the relation of a hop is called."""
+        relation = self.session.schema.relation(self.all[hop].name)
+        return relation.label or relation.name
 
     def class_of_nodes(self, nodes: tuple[int, ...], node_type: int) -> int:
         """Return the class of a topic: of the hops that start at its nodes."""

@@ -54,6 +54,8 @@ _BEFORE_VALUES = frozenset("a an any the with for about of in by on from to as h
 """Words before some of the words of a value."""
 _MAX_HOLDING = 20
 """Limit on the nodes that a part of a name may mean."""
+_SPANS = frozenset("decade decades century centuries".split())  # noqa: SIM905
+"""Spans of time that no attribute is."""
 _ROLE = 0.9
 """Score of a type of people that a noun says by what they do: directors, of people who directed."""
 _MAX_SHORT = 3
@@ -136,6 +138,7 @@ class Linker:
             is_operator |= token.word == "about" and at + 1 < len(
                 tokens
             )  # complaints about noise, but: what is it about
+            is_operator |= token.word in _SPANS  # per decade: not per year
             is_operator |= token.word in _DETERMINERS or bool(related_words(token.word).places)  # German: no attribute
             if not taken[at] and not is_verb and token.word not in FUNCTION_WORDS | {"per"} and not is_operator:
                 options = self._labels.similar(token.word)
@@ -279,10 +282,11 @@ class Linker:
             return QuestionLink(span[0], span[-1] + 1, text, (), values, nodes)
         if labels and not (is_name and labels[0].score < 1):
             return QuestionLink(span[0], span[-1] + 1, text, labels, values, nodes)
+        if len(words) == 1 and text.islower() and (role := self._role(words[0])):
+            kind = LabelOption(self.elements.all[role[0]].target, "", _ROLE)
+            return QuestionLink(span[0], span[-1] + 1, text, (kind,), role=role)
         if len(words) == 1 and text.islower() and self._is_relation(words[0]):
             return None  # directed, though a film has that name
-        if len(words) == 1 and text.islower() and len(people := self.elements.people_called(words[0])) == 1:
-            return QuestionLink(span[0], span[-1] + 1, text, (LabelOption(*people, "", _ROLE),))
         if not values and not nodes and len(words) == 1 and derives:
             values, nodes = self._derived(text, is_first=span[0] == 0)
         if values or nodes:
@@ -312,6 +316,16 @@ class Linker:
         name = label.attribute or self.elements.types[label.type].name
         is_exact = len(words) == 1 and any(value.value.casefold() == words[0] for value in values)
         return is_exact and words[0] not in label_words(name) and f"{words[0]}s" not in label_words(name)
+
+    def _role(self, word: str) -> tuple[int, ...]:
+        """Return the hops to the nodes of one type that a noun names by a relation: *directors*, *capitals*."""
+        people = self.elements.people_called(word)
+        hops = [self.elements.all[hop] for hop in self.elements.role_hops(word)]
+        if not people and (hops and "NOUN" in lemmas_of(singular(word)) and not may_be_verb(word)):
+            people = {hop.target for hop in hops if hop.forward}  # the end that the label is about
+        if len(people) != 1:
+            return ()
+        return tuple(hop for hop in self.elements.role_hops(word) if self.elements.all[hop].target in people)
 
     def _is_relation(self, word: str) -> bool:
         """Return whether a word is the label of a relation."""

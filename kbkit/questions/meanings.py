@@ -18,7 +18,7 @@ from kbkit.answers.syntax import (
     PathFunction,
 )
 from kbkit.english.question_words import LIGHT_VERBS, PRICES, Adjective
-from kbkit.english.words import may_be_verb
+from kbkit.english.words import PREPOSITIONS, may_be_verb
 from kbkit.questions.clauses import Clauses, is_type
 from kbkit.questions.elements import MAX_HOPS, MOST, Elements, numeric
 from kbkit.questions.expressions import is_date, step
@@ -28,6 +28,10 @@ from kbkit.questions.link_words import is_participle
 from kbkit.questions.question_link import QuestionLink
 from kbkit.questions.units import UNITS, unit_of
 
+_PLACE = 0.6
+"""Least similarity of *where* and a type of places."""
+_WHERE = ("in", "from", "at")
+"""Prepositions before places."""
 NO_ATTRIBUTE = "no attribute fits the adjective"
 """Why a superlative or a comparison is not read, if nothing is named that the adjective could compare."""
 SEVERAL_DATES = "which of several dates is meant"
@@ -111,6 +115,18 @@ class Meanings:
         words = [word for word in self._tokens[start : link.first] if word in self.clauses.unexplained]
         similar = self.elements.labels.similarity
         return max(((float(similar(word)[labels[0]]), word) for word in words if labels), default=(0.0, ""))
+
+    def _said_of_nodes(self, link: QuestionLink, kind: int) -> tuple[float, str]:
+        """Return how well the preposition before a name says nodes of a type: *from* a place, *about* a keyword."""
+        [before] = self._tokens[link.first - 1 : link.first] or [""]
+        if before in _WHERE and self._are_places(kind):
+            return 1.0, ""
+        ways = [way for way in self._paths(self.focus, kind)[:1] if before in PREPOSITIONS] if kind != self.focus else []
+        names = {word for way in ways for word in label_words(self.elements.relation_label(way[-1]))}
+        return float(before in names), ""
+
+    def _are_places(self, kind: int) -> bool:
+        return float(self.elements.type_labels.similarity("where")[kind]) >= _PLACE
 
     def _guessed(self, *texts: str) -> None:
         """Note that words of the question are likely, but not surely, what they were taken for."""
@@ -314,6 +330,25 @@ class Meanings:
             elements += [step(self.elements, one), Nodes(self.elements.types[one.target].name)]
         return Path(tuple(elements), ("->",) * (len(elements) - 1)) if path else tree  # type: ignore[arg-type]
 
+    def _in_role(self, tree: Expression, kind: int, counted: int) -> Expression:
+        """Return the nodes of a type that have the role which the question names: of people, those who directed.
+
+        Nothing is added if they are followed by its relation anyway, or what they have most of is (``counted``).
+        """
+        links = [*self.clauses.context, *(target.label for target in self.clauses.targets if target.label is not None)]
+        for role in dict.fromkeys(link.role for link in links if link.role):
+            hops = [hop for hop in role if int(self.elements.target[hop]) == kind]
+            labels = {self.elements.all[hop].label for hop in hops}
+            ways = self._paths(kind, counted)[:1] if counted >= 0 else []
+            said = {self.elements.all[hop].label for way in ways for hop in way} | self.doubts.followed
+            if not hops or labels & said:
+                continue
+            sources = [self.elements.types[int(self.elements.source[hop])].name for hop in hops]
+            parts = tuple(self._followed(Nodes(name), [hop]) for name, hop in zip(sources, hops, strict=True))
+            tree = both(tree, parts[0] if len(parts) == 1 else Combine("|", parts))
+            self.doubts.followed |= labels
+        return tree
+
     def _count(self, source: int, target: int) -> PathFunction:
         """Return the number of nodes of a type that a path from another type reaches."""
         whole = self._followed(Nodes(None), self._path(source, target))
@@ -362,3 +397,12 @@ class Meanings:
         row = nodes.row(node)
         [same] = nodes.by_name(self.elements.types[kind].name, [row.name])
         return Name(row.name) if len(same) == 1 and row.name.strip() else Key(row.key)
+
+
+def both(tree: Expression, other: Expression) -> Expression:
+    """Return the nodes of both; of ``other`` alone if the first are all nodes of its type."""
+    if isinstance(tree, Nodes) and tree.selector is None:
+        return other
+    if isinstance(tree, Filter) and isinstance(tree.source, Nodes) and tree.source.selector is None:
+        return Filter(other, tree.conditions)
+    return Combine("&", (tree, other))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -95,6 +95,9 @@ def _exact(stores: Stores, question: Question) -> list[Mention]:
     for first in range(len(tokens)):
         for last in range(min(len(tokens), first + MAX_WORDS), max(first, covered), -1):
             found = _named(stores, question, first, last) if (first, last) in names else None
+            if found and last == first + 1 and not found.same_case and (more := _derived(stores, question, first)):
+                both = tuple(dict.fromkeys((*found.nodes, *more.nodes)))  # vampires: the film, or the keyword vampire
+                found = replace(found, nodes=both[:MAX_NODES], how="derived")
             if found:
                 result.append(found)
                 shorter = [(first, last - 1), (first + 1, last)] if last - first > 1 else []

@@ -30,6 +30,8 @@ class QuestionLink:
     """Whether the words are a part of the value only."""
     node_types: frozenset[int] = frozenset()
     """The types of the nodes."""
+    role: tuple[int, ...] = ()
+    """The hops to the nodes of the type that are meant, if a noun names them by a relation: directors, of people."""
 
     @property
     def is_value(self) -> bool:

@@ -74,10 +74,22 @@ def _groups(at: Rewriter) -> None:
         if at.clauses.targets or not is_type(at.link(match["counted"])):
             return None
         at.clauses.targets.append(AskedTarget(at.link(match["counted"]), "count"))
-        return f"<T{len(at.clauses.targets) - 1}> {match['rest']}"
+        return f"{match['before']}<T{len(at.clauses.targets) - 1}> {match['rest']}"
 
-    at.apply(rf"(?<=^ )(?P<counted>{L})(?P<rest> (?:<C\d+> )*(?:per|by) {L}(?: <C\d+>)*)(?= $)", counted)
+    rest = rf"(?P<rest> (?:<C\d+> )*(?:per|by) {L}(?: <C\d+>)*)(?= $)"
+    at.apply(rf"(?<=^ )(?P<before>(?:<C\d+> )*)(?P<counted>{L}){rest}", counted)
 
+    def headed(match: re.Match[str]) -> str | None:
+        """``comedies per country``, ``number of comedies by year``: a value stands for what is counted."""
+        found = at.clauses.restrictions[int(match["number"])]
+        is_value = len(found.values) == 1 and not (found.values[0].number or found.label or found.negated)
+        if at.clauses.targets or not is_value:
+            return None
+        at.clauses.head = found.values[0]
+        at.clauses.targets.append(AskedTarget(None, "count"))
+        return f"<T0> <C{match['number']}> {match['rest']}"
+
+    at.apply(rf"(?<=^ )(?:(?:the )?number(?: of)? |how many )?<C(?P<number>\d+)>{rest}", headed)
     is_of_groups = bool(at.clauses.most) or any(target.total for target in at.clauses.targets)
 
     def use(match: re.Match[str]) -> str | None:
