@@ -10,7 +10,9 @@ SELECT 'city' AS type, key, name, string_split(aliases, '|') AS aliases, latitud
 UNION ALL BY NAME
 SELECT 'continent' AS type, key, name, area_km2 FROM continents
 UNION ALL BY NAME
-SELECT 'language' AS type, key, name, string_split(aliases, '|') AS aliases, family, script FROM languages
+SELECT 'language' AS type, key, name, string_split(aliases, '|') AS aliases, family,
+       string_split(script, '|') AS script
+FROM languages
 UNION ALL BY NAME
 SELECT 'currency' AS type, key, name, string_split(aliases, '|') AS aliases, symbol FROM currencies
 UNION ALL BY NAME

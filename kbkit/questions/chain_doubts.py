@@ -210,9 +210,14 @@ class ChainDoubts:
                 and before != ["who"]
                 and at - 1 not in named
             )
-            if is_vague and before != ["how"] and after and elements.types_called(stem(after[0])):
+            if is_vague and before != ["how"] and after and self._is_type(after[0]):
                 found.append(f"'{word[0]}'")
         return found
+
+    def _is_type(self, word: str) -> bool:
+        """Return whether a word is the name of a type or a synonym of one."""
+        elements = self.elements
+        return bool(elements.types_called(stem(word))) or elements.type_labels.similarity(word).max(initial=0) >= LITERAL
 
     @property
     def is_other_kind(self) -> bool:

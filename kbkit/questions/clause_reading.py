@@ -220,7 +220,8 @@ class ClauseReading:
         ):  # won the cup: not who took part
             named = [link.text.casefold().rpartition(" ")[2] for link in self.links if link.labels]
             return any(cosine(verb, word) >= _AKIN for word in named)
-        if self.clauses.is_who and not meant and any(self.elements.is_verbal[label] for label in followed):
+        asks = self.clauses.is_who or (self.clauses.is_where and verb not in (*_DWELLING, *LIGHT_VERBS))
+        if asks and not meant and any(self.elements.is_verbal[label] for label in followed):
             return False  # who hated the film: not who directed it
         return not meant or any(label in meant or similar[label] >= _SAME for label in followed)
 

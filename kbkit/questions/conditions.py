@@ -23,9 +23,10 @@ from kbkit.english.headings import attribute_heading
 from kbkit.english.question_words import goodness
 from kbkit.questions.attribute_tests import ConditionPart
 from kbkit.questions.clauses import AskedTarget, Most, Restriction, is_type
+from kbkit.questions.directions import agent_of
 from kbkit.questions.expressions import whole_number
 from kbkit.questions.label_lookup import LabelOption
-from kbkit.questions.lexicon import label_words, stem
+from kbkit.questions.lexicon import LITERAL, label_words, stem
 from kbkit.questions.meanings import NO_ATTRIBUTE, NotReadError, both
 from kbkit.questions.measure_rules import MeasureRestriction, MeasureTests
 from kbkit.questions.question_link import QuestionLink
@@ -87,7 +88,8 @@ class ConditionPlanner(MeasureTests):
         """Return the attribute or the type whose nodes are counted, for a superlative."""
         label = most.label
         if most.is_use:
-            return None, self._only_neighbour(near[0])
+            self._used = self._said_by_verb(near[0])
+            return None, int(self.elements.target[self._used]) if self._used >= 0 else self._only_neighbour(near[0])
         if label is None or (most.adjective.nouns and label.types() and not label.attributes() and not most.is_number):
             return self._by_adjective(most.adjective, self._types_in([label]) if label else near), -1
         options = [option for option in label.attributes() if self._is_number(option)]
@@ -104,7 +106,7 @@ class ConditionPlanner(MeasureTests):
             sign *= self._goodness(option, most)
         if option is not None and most.adjective.dates and self._is_date(option):
             sign = -sign
-        by: Measure = option.attribute if option is not None else self._count(owner, counted)
+        by: Measure = option.attribute if option is not None else self._count(owner, counted, self._used)
         if most.count > 1:
             return Superlative("top" if sign > 0 else "bottom", by, number=most.count)
         return Superlative("max" if sign > 0 else "min", by)
@@ -160,6 +162,14 @@ class ConditionPlanner(MeasureTests):
         if len(kinds) != 1:
             raise NotReadError(f"'{word}'")
         return next(iter(kinds))
+
+    def _said_by_verb(self, kind: int) -> int:
+        """Return the hop from a type that a participle says: *the most cited paper*; -1 if there is none, or several."""
+        similar = self.elements.labels.similarity(self.clauses.verbs[-1])
+        hops = [hop for hop in self.elements.from_type(kind).tolist() if similar[self.elements.label[hop]] >= LITERAL]
+        agents = {hop: agent_of(self.elements.all[hop].name) == (1 if self.elements.forward[hop] else -1) for hop in hops}
+        suffering = [hop for hop in hops if not agents[hop]]  # they are cited, and do not cite
+        return suffering[0] if len(suffering) == 1 else -1
 
     def _only_neighbour(self, owner: int) -> int:
         """Return the type that a verb alone must mean: the only one whose nodes refer to those of a type."""

@@ -85,8 +85,9 @@ class Elements:
         self.kind, self.label = _column(self.all, "kind"), _column(self.all, "label")
         self.source, self.target = _column(self.all, "source"), _column(self.all, "target")
         self.forward = _column(self.all, "forward") > 0
-        self._hop = _column(self.all, "hop")
-        self.described = np.where(self._hop >= 0, self.target[self._hop], self.target)
+        self.hop = _column(self.all, "hop")
+        """The hop whose neighbours an element counts; -1 for other elements."""
+        self.described = np.where(self.hop >= 0, self.target[self.hop], self.target)
         """The type that an element names: of neighbours that are counted, or else its target."""
         texts = [*relations, *attributes.values()]
         names = [relation.name for relation in schema.relations] + list(attributes)
@@ -148,9 +149,9 @@ class Elements:
         count, starts = connected_components(overlap > _SAME_CLASS, directed=False)
         of_hop = starts[self.inverse]  # the class where a hop ends is the class where the hop back starts
         self.classes = int(count)
-        self.class_of = np.where(self._hop >= 0, of_hop[self._hop], 0)
+        self.class_of = np.where(self.hop >= 0, of_hop[self.hop], 0)
         self.class_of[: self.hops] = of_hop
-        self.class_before = np.where(self._hop >= 0, starts[self._hop], 0)
+        self.class_before = np.where(self.hop >= 0, starts[self.hop], 0)
         self.class_before[: self.hops] = starts
         self._named_by = np.zeros((self.classes, self.labels.count), bool)
         forward = np.flatnonzero(self.forward[: self.hops])

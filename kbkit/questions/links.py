@@ -20,15 +20,17 @@ from kbkit.english.question_words import (
     SUPERLATIVES,
     TOTALS,
 )
+from kbkit.english.genres import genres_of
 from kbkit.english.stems import PEOPLES
 from kbkit.english.thesaurus import related_words
 from kbkit.english.words import lemmas_of, may_be_verb, singular
 from kbkit.questions.compound_links import compounds
+from kbkit.questions.directions import ACTIVE, voice
 from kbkit.questions.elements import Elements
 from kbkit.questions.label_lookup import WHOLE_LABEL, LabelLookup, LabelOption
-from kbkit.questions.lexicon import label_words, stem
+from kbkit.questions.lexicon import LITERAL, label_words, stem
 from kbkit.questions.link_words import bases, denied_root, is_misspelled, is_participle, link_number
-from kbkit.questions.mentions import Mention
+from kbkit.questions.mentions import MAX_NODES, Mention
 from kbkit.questions.question import Question
 from kbkit.questions.question_link import QuestionLink
 from kbkit.questions.units import UNITS, MeasuringUnit, unit_of
@@ -138,6 +140,7 @@ class Linker:
             is_operator |= token.word == "about" and at + 1 < len(
                 tokens
             )  # complaints about noise, but: what is it about
+            is_operator |= self._is_act(question, at)
             is_operator |= token.word in _SPANS  # per decade: not per year
             is_operator |= token.word in _DETERMINERS or bool(related_words(token.word).places)  # German: no attribute
             if not taken[at] and not is_verb and token.word not in FUNCTION_WORDS | {"per"} and not is_operator:
@@ -280,6 +283,8 @@ class Linker:
         is_name = bool(nodes or values) and text != text.lower() and not question.text.isupper() and span[0] > 0
         if labels and self._is_state(words, labels[0], values):
             return QuestionLink(span[0], span[-1] + 1, text, (), values, nodes)
+        if len(words) == 1 and labels and labels[0].score < WHOLE_LABEL and self._is_act(question, span[0]):
+            return None  # cite, where papers have citations: a number, and relations
         if labels and not (is_name and labels[0].score < 1):
             return QuestionLink(span[0], span[-1] + 1, text, labels, values, nodes)
         if len(words) == 1 and text.islower() and (role := self._role(words[0])):
@@ -327,6 +332,13 @@ class Linker:
             return ()
         return tuple(hop for hop in self.elements.role_hops(word) if self.elements.all[hop].target in people)
 
+    def _is_act(self, question: Question, at: int) -> bool:
+        """Return whether a word is a verb in the active that a relation between nodes of one type is called by."""
+        elements = self.elements
+        similar = elements.labels.similarity(question.tokens[at].word)
+        hops = (one for one in elements.all[: elements.hops] if one.source == one.target)
+        return any(similar[one.label] >= LITERAL for one in hops) and voice(question, at) == ACTIVE
+
     def _is_relation(self, word: str) -> bool:
         """Return whether a word is the label of a relation."""
         elements = self.elements
@@ -335,6 +347,9 @@ class Linker:
 
     def _derived(self, text: str, *, is_first: bool) -> tuple[tuple[AttributeValue, ...], tuple[int, ...]]:
         """Return the values and nodes that an adjective is derived from: ``European``, of Europe."""
+        for genre in (one for one in genres_of(text) if one != text):
+            if len(nodes := self.elements.session.stores.nodes.named(genre)):
+                return tuple(self.values.named([genre])), tuple(nodes.tolist()[:MAX_NODES])
         if text[:1].islower():
             if text not in PEOPLES and not text.endswith(_OF_PEOPLES):
                 return (), ()

@@ -30,6 +30,8 @@ from kbkit.questions.units import UNITS, unit_of
 
 _PLACE = 0.6
 """Least similarity of *where* and a type of places."""
+_GAINING = ("earn", "earns", "earned", "earning", "make", "makes", "made", "gross", "grossed", "raised", "won", "got")
+"""Verbs of what money comes in by, which is no price."""
 _WHERE = ("in", "from", "at")
 """Prepositions before places."""
 NO_ATTRIBUTE = "no attribute fits the adjective"
@@ -98,6 +100,8 @@ class Meanings:
         self._taken: set[tuple[int, int]] = set()
         self._guesses: set[str] = set()
         """Nouns that stand for a type, and words that only a part of a value has."""
+        self._used = -1
+        """The hop whose neighbours a superlative counts, if a verb says it."""
         self._saying: set[str] = set()
         """Words that say which attribute has a value."""
 
@@ -225,7 +229,9 @@ class Meanings:
         if chosen is None or best < 0.5:
             raise NotReadError(NO_ATTRIBUTE)
         alike = [one for one, score in scores.items() if one[0] == chosen.type and score > best - _SAME_PRICE]
-        if adjective.nouns == PRICES and len(alike) > 1:
+        gains = [verb for verb in self.clauses.unexplained if verb in _GAINING]
+        is_gain = bool(gains) and float(labels.similarity(gains[0])[label]) < FAINT
+        if adjective.nouns == PRICES and (len(alike) > 1 or is_gain):  # films that earned a million: not their cost
             raise NotReadError("which of several prices is meant")
         others = [score for name, score in timed.items() if name != chosen.attribute]
         if chosen.attribute in timed and others:
@@ -298,7 +304,7 @@ class Meanings:
 
         *Tom Hanks movies* are those that he acted in, and those that he directed.
         """
-        paths = self._paths(source, target) if isinstance(tree, Nodes) and tree.selector is not None else []
+        paths = self._paths(source, target) if _is_named(tree) else []
         alike = [path for path in paths if self._expressed(paths[0]) - self._expressed(path) < ALIKE]
         is_choice = len(paths) > 1 and len(paths[0]) == 1
         if is_choice and self.clauses.unexplained and (len(alike) > 1 or self._expressed(paths[0]) < FAINT):
@@ -349,9 +355,9 @@ class Meanings:
             self.doubts.followed |= labels
         return tree
 
-    def _count(self, source: int, target: int) -> PathFunction:
-        """Return the number of nodes of a type that a path from another type reaches."""
-        whole = self._followed(Nodes(None), self._path(source, target))
+    def _count(self, source: int, target: int, hop: int = -1) -> PathFunction:
+        """Return the number of nodes of a type that a path from another type reaches, or that a hop does."""
+        whole = self._followed(Nodes(None), [hop] if hop >= 0 else self._path(source, target))
         assert isinstance(whole, Path)
         return PathFunction(whole.elements[1:], whole.arrows)
 
@@ -397,6 +403,13 @@ class Meanings:
         row = nodes.row(node)
         [same] = nodes.by_name(self.elements.types[kind].name, [row.name])
         return Name(row.name) if len(same) == 1 and row.name.strip() else Key(row.key)
+
+
+def _is_named(tree: Expression) -> bool:
+    """Return whether an expression is a named node, or any of several."""
+    if isinstance(tree, Combine) and tree.op == "|":
+        return all(map(_is_named, tree.parts))
+    return isinstance(tree, Nodes) and tree.selector is not None
 
 
 def both(tree: Expression, other: Expression) -> Expression:

@@ -14,6 +14,7 @@ from itertools import islice
 
 import numpy as np
 
+from kbkit.english.question_words import DWELLING, LIGHT_VERBS
 from kbkit.english.words import may_be_verb
 from kbkit.errors import KbError
 from kbkit.questions.alignment import similarities
@@ -149,6 +150,9 @@ class Read:
         doubts = ChainDoubts(self.chain)
         ignored = self.by_clauses.ignored_by(self.chain.tree) + doubts.not_read
         ignored += ["a superlative that most meet"] * keeps_most(self.by_clauses.elements, self.chain.tree)
+        words = [token.word for token in self.question.tokens]
+        is_place = words[:1] == ["where"] and not {*self.chain.unexplained} <= {*DWELLING, *LIGHT_VERBS}
+        ignored += [f"'{verb}'" for verb in self.chain.unexplained] * (is_place or _asks_what_is_done(words, self.chain))
         is_guess = self.chain.unexpressed > CHOSEN and self._certainty < SURE  # appears in: as an actor, or a writer?
         ignored += [f"'{verb}'" for verb in self.chain.unexplained] * is_guess
         is_unfit = self.by_clauses.reason == NO_ATTRIBUTE and self.chain.has_attribute_superlative
@@ -232,6 +236,12 @@ class Read:
         return found if best.is_trusted and not self.ignored else min(found, MAX_DOUBTFUL)
 
 
+def _asks_what_is_done(words: list[str], chain: ChainReading) -> bool:
+    """Return whether a verb at the end that nothing explains says what is asked: *what did her boss publish*."""
+    is_asking = words[:1] == ["what"] and words[1:2] in (["do"], ["does"], ["did"])
+    return is_asking and words[-1:] == chain.unexplained[-1:]
+
+
 class QuestionReader:
     """Reads questions about one KB."""
 
@@ -287,7 +297,7 @@ class QuestionReader:
         question = Question.of(text)
         if not text.strip():
             raise KbError("Empty question", "Enter at least one word")
-        found = mentions(self.stores, question)
+        found = [one for one in mentions(self.stores, question) if not self._spelling.is_label(one)]
         names = [mention for mention in found if mention.is_sure or mention.text.isdigit()]
         spelling = self._spelling.corrected(question, found)
         question = Question.of(text, frozenset(at for mention in names for at in mention.tokens), spelling)

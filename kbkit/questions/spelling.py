@@ -89,6 +89,10 @@ class Spelling:
                     found[word] = min(close)
         return found
 
+    def is_label(self, mention: Mention) -> bool:
+        """Return whether what may be a misspelled name is one of the words of the KB: genre, which is no *genie*."""
+        return mention.how == "fuzzy" and all(word in self._known for word in words(mention.text).split())
+
     def _is_unknown(self, word: str) -> bool:
         if word in self._known or word in _CLOSED:
             return False

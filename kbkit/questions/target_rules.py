@@ -195,23 +195,30 @@ def _is_event(clauses: Clauses, text: str, part: str, link: QuestionLink) -> boo
     return bool(re.search(rf" {before} {part}(?= )", text))
 
 
+def _is_plural_noun(text: str) -> bool:
+    """Return whether a value is written as the plural of a noun: *comedies*."""
+    return text.endswith("s") and text[1:].islower()
+
+
 def _heads(at: Rewriter, text: str) -> None:
     """``organizations that won a prize``, ``how many herbs``: a value stands for the nodes that have it."""
     clauses = at.clauses
-    head = re.match(r" (?P<lead>(?:(?!<)\S+ )*)(?:<S\d+> )?<C(?P<number>\d+)> (?!<L)(?P<after>\S*)", text)
+    signs = r"(?P<signs>(?:<C\d+> )+)"
+    head = re.match(rf" (?P<lead>(?:(?!<)\S+ )*)(?:<S\d+> )?{signs}(?!<L)(?P<after>\S*)", text)
     if head is None or clauses.targets or clauses.is_yes_no or clauses.groups or clauses.is_who or clauses.is_where:
         return
-    lead, found = head["lead"].split(), clauses.restrictions[int(head["number"])]
+    side_by_side = [clauses.restrictions[int(number)] for number in re.findall(r"\d+", head["signs"])]
+    plurals = [one for one in side_by_side if len(one.values) == 1 and _is_plural_noun(one.values[0].text)]
+    lead, found = head["lead"].split(), plurals[-1] if plurals else side_by_side[0]  # animated comedies
     if set(lead) & PREPOSITIONS - {"of"} or not {*lead} <= _UNSAID | {"number", "count", "many"}:
         return
     if found.label is not None or found.negated or found.operand or len(found.values) != 1 or found.values[0].number:
         return
     is_count = "many" in lead or lead[-2:] == ["number", "of"] or lead[:1] == ["count"]
-    text_of, is_asked = found.values[0].text, is_count or lead[-1:] in (["which"], ["what"])
-    is_plural = text_of.endswith("s") and text_of[1:].islower()
+    is_asked = is_count or lead[-1:] in (["which"], ["what"])
     is_best = clauses.most is not None and not head["after"]  # the shortest comedy
     is_described = bool(found.values[0].values) and head["after"] in _RELATIVE
-    if not (is_asked or is_plural or is_best or is_described):
+    if not (is_asked or plurals or is_best or is_described):
         return
     clauses.head = found.values[0]
     if is_count:

@@ -1,0 +1,76 @@
+"""The direction in which a relation between nodes of one type is followed: papers that *cite* one, or are *cited by* it.
+
+A verb says who acts, and so does the label of a relation: the head of ``cites`` and ``citations`` acts, as does the tail
+of ``cited_by`` and ``supervisor``.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from kbkit.english.question_words import PARTICIPLES
+from kbkit.english.words import lemmas_of, may_be_person, singular
+from kbkit.questions.lexicon import label_words
+from kbkit.questions.link_words import is_participle
+from kbkit.questions.question import Question
+
+ACTIVE, PASSIVE = 1, -1
+_ACTIONS = ("tion", "sion", "ment", "ance", "ence", "al", "ship")
+"""Endings of nouns for what the head of a relation does to the tail."""
+_BEFORE_ACTIVE = frozenset("that which who whom to has have had does do did can could will would also".split())  # noqa: SIM905
+_OBJECT = ("the", "a", "an", "this", "that", "these", "at", "more", "most", "exactly", "no")
+"""Words that begin what a verb is about."""
+_LEADING = ("most", "least", "often", "more", "less")
+"""Words before a participle that describes what is asked for: *the most cited paper*."""
+
+
+@lru_cache(10_000)
+def agent_of(label: str) -> int:
+    """Return 1 if the head of a relation with a label acts, -1 if the tail does, 0 if that is not known."""
+    words = label_words(label)
+    if not words:
+        return 0
+    if is_participle(words[0]):
+        return PASSIVE if "by" in words[1:] else ACTIVE if words[0] not in PARTICIPLES and len(words) == 1 else 0
+    if len(words) > 1:
+        return 0
+    kinds, one = lemmas_of(words[0]), singular(words[0])
+    if "NOUN" in kinds or "NOUN" in lemmas_of(one):
+        if may_be_person(one) and one.endswith(("er", "or")):
+            return PASSIVE
+        if one.endswith(_ACTIONS):
+            return ACTIVE
+    return ACTIVE if words[0] in _third_persons(words[0]) else 0
+
+
+def _third_persons(word: str) -> tuple[str, ...]:
+    """Return a word if it may be the third person of a verb: *cites*."""
+    verbs = lemmas_of(word).get("VERB", ())
+    return (word,) if word.endswith("s") and any(verb != word for verb in verbs) else ()
+
+
+def voice(question: Question, at: int) -> int:
+    """Return whether the word at a position is a verb in the active (1) or the passive (-1); 0 for any other word."""
+    words = [token.word for token in question.tokens]
+    word, before, after = words[at], words[at - 1] if at else "", words[at + 1] if at + 1 < len(words) else ""
+    if is_participle(word):
+        if after == "by" or (before in _LEADING and before not in _BEFORE_ACTIVE):
+            return PASSIVE
+        return ACTIVE if before in _BEFORE_ACTIVE - {"is", "are"} else 0
+    kinds = lemmas_of(word)
+    if "VERB" not in kinds or after == "of" or before in ("the", "a", "an", "of"):
+        return 0
+    is_sure = word.endswith("ing") or "NOUN" not in kinds or before in _BEFORE_ACTIVE or after in _OBJECT
+    return ACTIVE if is_sure else 0
+
+
+def expected_forward(question: Question, at: int, label: str, after: bool | None) -> bool | None:
+    """Return whether a relation is followed from head to tail, given the word that says it; None if nothing tells.
+
+    It is followed from what is named, which stands ``after`` the word or before it, or (None) from what is asked for.
+    """
+    said, agent = voice(question, at), agent_of(label)
+    if not said or not agent:
+        return None
+    from_agent = (said == ACTIVE) if after is None else (said == ACTIVE) != after
+    return from_agent == (agent == ACTIVE)
