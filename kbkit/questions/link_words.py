@@ -13,6 +13,7 @@ from kbkit.english.question_words import (
     SCALES,
 )
 from kbkit.english.stems import PEOPLES
+from kbkit.english.thesaurus import related_words
 from kbkit.english.words import lemmas_of
 from kbkit.questions.lexicon import related
 from kbkit.questions.mentions import DERIVED, Mention
@@ -91,6 +92,11 @@ def denied_root(word: str) -> str:
 def is_participle(word: str) -> bool:
     """Return whether a word may be the participle of a verb, without a dictionary, which takes long to load."""
     return word.endswith("ed") or word in PARTICIPLES
+
+
+def is_of_people(word: str) -> bool:
+    """Return whether a word is for a people and its place: *japanese*."""
+    return word in PEOPLES or bool(related_words(word).places)
 
 
 def is_misspelled(mention: Mention) -> bool:

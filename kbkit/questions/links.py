@@ -29,7 +29,7 @@ from kbkit.questions.directions import ACTIVE, voice
 from kbkit.questions.elements import Elements
 from kbkit.questions.label_lookup import WHOLE_LABEL, LabelLookup, LabelOption
 from kbkit.questions.lexicon import LITERAL, label_words, stem
-from kbkit.questions.link_words import bases, denied_root, is_misspelled, is_participle, link_number
+from kbkit.questions.link_words import bases, denied_root, is_misspelled, is_of_people, is_participle, link_number
 from kbkit.questions.mentions import MAX_NODES, Mention
 from kbkit.questions.question import Question
 from kbkit.questions.question_link import QuestionLink
@@ -294,6 +294,8 @@ class Linker:
             return None  # directed, though a film has that name
         if not values and not nodes and len(words) == 1 and derives:
             values, nodes = self._derived(text, is_first=span[0] == 0)
+        elif len(words) == 1 and not values and _describes(question, span[0]):  # Japanese films: also of Japan
+            nodes = tuple(dict.fromkeys((*nodes, *self._derived(text, is_first=span[0] == 0)[1])))[:MAX_NODES]
         if values or nodes:
             return QuestionLink(span[0], span[-1] + 1, text, (), values, nodes)
         return None
@@ -361,6 +363,13 @@ class Linker:
             if values or nodes:
                 return values, nodes
         return (), ()
+
+
+def _describes(question: Question, at: int) -> bool:
+    """Return whether a word for a people stands before another word, as an adjective does, and not after *in*."""
+    word, before = question.tokens[at].word, question.tokens[at - 1].word if at else ""
+    after = question.tokens[at + 1].word if at + 1 < len(question.tokens) else ""
+    return is_of_people(word) and before != "in" and bool(after) and after not in FUNCTION_WORDS
 
 
 def _selects(question: Question, at: int) -> bool:

@@ -24,7 +24,7 @@ from kbkit.questions.elements import MAX_HOPS, MOST, Elements, numeric
 from kbkit.questions.expressions import is_date, step
 from kbkit.questions.label_lookup import STANDING, LabelOption
 from kbkit.questions.lexicon import FAINT, label_words
-from kbkit.questions.link_words import is_participle
+from kbkit.questions.link_words import is_of_people, is_participle
 from kbkit.questions.question_link import QuestionLink
 from kbkit.questions.units import UNITS, unit_of
 
@@ -32,6 +32,7 @@ _PLACE = 0.6
 """Least similarity of *where* and a type of places."""
 _GAINING = ("earn", "earns", "earned", "earning", "make", "makes", "made", "gross", "grossed", "raised", "won", "got")
 """Verbs of what money comes in by, which is no price."""
+_BIRTH = ("birth", "born", "birthday", "birthdate", "dob")
 _WHERE = ("in", "from", "at")
 """Prepositions before places."""
 NO_ATTRIBUTE = "no attribute fits the adjective"
@@ -123,7 +124,7 @@ class Meanings:
     def _said_of_nodes(self, link: QuestionLink, kind: int) -> tuple[float, str]:
         """Return how well the preposition before a name says nodes of a type: *from* a place, *about* a keyword."""
         [before] = self._tokens[link.first - 1 : link.first] or [""]
-        if before in _WHERE and self._are_places(kind):
+        if self._are_places(kind) and (before in _WHERE or is_of_people(link.text.casefold())):
             return 1.0, ""
         ways = [way for way in self._paths(self.focus, kind)[:1] if before in PREPOSITIONS] if kind != self.focus else []
         names = {word for way in ways for word in label_words(self.elements.relation_label(way[-1]))}
@@ -218,6 +219,9 @@ class Meanings:
                     label_words(element.name)
                 ):
                     hint += 2 * _SAME_TIME  # of orders, the order date
+                is_birth = not {*label_words(element.name)}.isdisjoint(_BIRTH)
+                if is_timed and "age" in nouns and kind in self.elements.people and is_birth:
+                    hint += 2 * _SAME_TIME  # the oldest of people: by birth
                 for rank, noun in enumerate(nouns):
                     found = max(float(labels.similarity(noun)[element.label]), _TIMED * is_timed)
                     score = found - 0.05 * rank - (_OTHER_DATE if is_own else 0.1) * place + hint

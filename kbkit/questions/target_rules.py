@@ -205,7 +205,9 @@ def _heads(at: Rewriter, text: str) -> None:
     clauses = at.clauses
     signs = r"(?P<signs>(?:<C\d+> )+)"
     head = re.match(rf" (?P<lead>(?:(?!<)\S+ )*)(?:<S\d+> )?{signs}(?!<L)(?P<after>\S*)", text)
-    if head is None or clauses.targets or clauses.is_yes_no or clauses.groups or clauses.is_who or clauses.is_where:
+    if head is None or clauses.targets or clauses.is_yes_no or clauses.groups or clauses.is_where:
+        return
+    if clauses.is_who and head["after"] != "who":  # technicians who wrote a paper
         return
     side_by_side = [clauses.restrictions[int(number)] for number in re.findall(r"\d+", head["signs"])]
     plurals = [one for one in side_by_side if len(one.values) == 1 and _is_plural_noun(one.values[0].text)]
@@ -220,7 +222,7 @@ def _heads(at: Rewriter, text: str) -> None:
     is_described = bool(found.values[0].values) and head["after"] in _RELATIVE
     if not (is_asked or plurals or is_best or is_described):
         return
-    clauses.head = found.values[0]
+    clauses.head, clauses.is_who = found.values[0], False
     if is_count:
         clauses.targets.append(AskedTarget(None, "count"))
         at.text = re.sub(r" how many(?= <)| number of(?= <)|^ count(?= <)", "", at.text, count=1)
