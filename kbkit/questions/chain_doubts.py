@@ -6,6 +6,7 @@ word is only similar to, is not trusted.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -65,6 +66,7 @@ class ChainDoubts:
         found = ["a condition that all meet"] * self.keeps_all
         found += self.other_types + self.other_labels + self.vague + self.modifiers
         is_other = self.is_off_topic or self.starts_unnamed or self.ends_with_rows or self.ends_with_years
+        found += ["'or'"] * self.joins_too_many
         found += ["a way around"] * (self.is_detour or self.returns)
         return found + ["what is asked for"] * (is_other or self.is_other_kind or self.counts_others)
 
@@ -217,7 +219,8 @@ class ChainDoubts:
     def _is_type(self, word: str) -> bool:
         """Return whether a word is the name of a type or a synonym of one."""
         elements = self.elements
-        return bool(elements.types_called(stem(word))) or elements.type_labels.similarity(word).max(initial=0) >= LITERAL
+        similar = elements.type_labels.similarity(word)
+        return bool(elements.types_called(stem(word))) or bool((similar >= LITERAL).any())
 
     @property
     def is_other_kind(self) -> bool:
@@ -299,12 +302,26 @@ class ChainDoubts:
         words = [self.question.tokens[at].word for at in self.question.content(named)]
         others = [word for word in words if not elements.types_called(stem(word))]
         hops = [(topic, [one for one in arm if one.kind == HOP]) for topic, arm in self._arms if topic.mention]
-        return len(others) == 1 and len(words) < 3 and any(
-            len(arm) > 1
-            and arm[-1].target != topic.type
-            and any(elements.all[at].target == arm[-1].target for at in elements.from_type(topic.type).tolist())
-            for topic, arm in hops
+        return (
+            len(others) == 1
+            and len(words) < 3
+            and any(
+                len(arm) > 1
+                and arm[-1].target != topic.type
+                and any(elements.all[at].target == arm[-1].target for at in elements.from_type(topic.type).tolist())
+                for topic, arm in hops
+            )
         )
+
+    @property
+    def joins_too_many(self) -> bool:
+        """Whether it takes any of three, of which *or* joins two: comedies with Ann or Ben."""
+        topics = [topic.mention for topic in self.chain.topics if topic.mention is not None]
+        if self.chain.frame.combine != "|" or len(topics) < 3:
+            return False
+        start, end = (self.question.tokens[at] for at in (topics[0].last - 1, topics[-1].first))
+        between = self.question.text[start.end : end.start]
+        return between.count(",") + len(re.findall(r"\bor\b", between)) < len(topics) - 1
 
     @property
     def returns(self) -> bool:

@@ -78,8 +78,8 @@ MAX_WORDS = 0
 def keeps_most(elements: Elements, tree: Expression) -> bool:
     """Return whether a superlative of an expression keeps most of the nodes, as the most of what all have one of."""
     if isinstance(tree, Aggregate) and tree.op == "count" and tree.limit is not None:
-        kept = len(AnswerSet(elements.session, tree).value or ())
-        if kept > 2 * tree.limit and kept > _MOST * len(AnswerSet(elements.session, replace(tree, limit=None)).value or ()):
+        kept, every = (len(AnswerSet(elements.session, one).value or ()) for one in (tree, replace(tree, limit=None)))
+        if kept > max(2 * tree.limit, _MOST * every):
             return True  # the actors in the fewest films: in one
     for part in subtrees(tree):
         if isinstance(part, Filter):

@@ -24,10 +24,10 @@ from kbkit.english.question_words import goodness
 from kbkit.questions.attribute_tests import ConditionPart
 from kbkit.questions.clauses import AskedTarget, Most, Restriction, is_type
 from kbkit.questions.directions import agent_of
-from kbkit.questions.expressions import whole_number
+from kbkit.questions.expressions import both, whole_number
 from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.lexicon import LITERAL, label_words, stem
-from kbkit.questions.meanings import NO_ATTRIBUTE, NotReadError, both
+from kbkit.questions.meanings import NO_ATTRIBUTE, NotReadError
 from kbkit.questions.measure_rules import MeasureRestriction, MeasureTests
 from kbkit.questions.question_link import QuestionLink
 
@@ -164,11 +164,11 @@ class ConditionPlanner(MeasureTests):
         return next(iter(kinds))
 
     def _said_by_verb(self, kind: int) -> int:
-        """Return the hop from a type that a participle says: *the most cited paper*; -1 if there is none, or several."""
+        """Return the hop from a type that a participle says: *the most cited paper*; -1 if none, or several do."""
         similar = self.elements.labels.similarity(self.clauses.verbs[-1])
         hops = [hop for hop in self.elements.from_type(kind).tolist() if similar[self.elements.label[hop]] >= LITERAL]
-        agents = {hop: agent_of(self.elements.all[hop].name) == (1 if self.elements.forward[hop] else -1) for hop in hops}
-        suffering = [hop for hop in hops if not agents[hop]]  # they are cited, and do not cite
+        ways = [(hop, self.elements.all[hop]) for hop in hops]
+        suffering = [hop for hop, one in ways if agent_of(one.name) != (1 if one.forward else -1)]  # they are cited
         return suffering[0] if len(suffering) == 1 else -1
 
     def _only_neighbour(self, owner: int) -> int:

@@ -1,7 +1,7 @@
-"""The direction in which a relation between nodes of one type is followed: papers that *cite* one, or are *cited by* it.
+"""The direction of a relation between nodes of one type: papers that *cite* one, or are *cited by* it.
 
-A verb says who acts, and so does the label of a relation: the head of ``cites`` and ``citations`` acts, as does the tail
-of ``cited_by`` and ``supervisor``.
+A verb says who acts, and so does the label of a relation: the head of ``cites`` and ``citations`` acts, as does the
+tail of ``cited_by`` and ``supervisor``.
 """
 
 from __future__ import annotations
@@ -40,13 +40,7 @@ def agent_of(label: str) -> int:
             return PASSIVE
         if one.endswith(_ACTIONS):
             return ACTIVE
-    return ACTIVE if words[0] in _third_persons(words[0]) else 0
-
-
-def _third_persons(word: str) -> tuple[str, ...]:
-    """Return a word if it may be the third person of a verb: *cites*."""
-    verbs = lemmas_of(word).get("VERB", ())
-    return (word,) if word.endswith("s") and any(verb != word for verb in verbs) else ()
+    return ACTIVE if words[0].endswith("s") and any(verb != words[0] for verb in kinds.get("VERB", ())) else 0
 
 
 def voice(question: Question, at: int) -> int:
@@ -54,7 +48,7 @@ def voice(question: Question, at: int) -> int:
     words = [token.word for token in question.tokens]
     word, before, after = words[at], words[at - 1] if at else "", words[at + 1] if at + 1 < len(words) else ""
     if is_participle(word):
-        if after == "by" or (before in _LEADING and before not in _BEFORE_ACTIVE):
+        if after == "by" or before in _LEADING:
             return PASSIVE
         return ACTIVE if before in _BEFORE_ACTIVE - {"is", "are"} else 0
     kinds = lemmas_of(word)

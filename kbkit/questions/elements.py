@@ -97,8 +97,7 @@ class Elements:
         self.labels = KindLabels(texts, synonyms)
         self.is_verbal = [any(w.endswith("ed") or w in PARTICIPLES for w in label_words(text[0])) for text in texts]
         """Whether a label has a participle, as *directed by* does."""
-        last = [{word for text in one for word in label_words(text)[-1:]} for one in texts]
-        self.ends_in_preposition = np.array([bool(words & PREPOSITIONS) for words in last], bool)
+        self.ends_in_preposition = np.array([_ends_in_preposition(one) for one in texts], bool)
         self.type_labels = KindLabels([(t.name, *[t.name_label] * bool(t.name_label)) for t in self.types])
         self._called: dict[str, set[int]] = {}
         for number, node_type in enumerate(self.types):
@@ -411,6 +410,10 @@ def _mutual(schema: Schema) -> frozenset[str]:
         and all(signature.head == signature.tail for signature in relation.signatures)
         and label_words(relation.label or relation.name)[-1:] == ["with"]
     )
+
+
+def _ends_in_preposition(texts: Sequence[str]) -> bool:
+    return any(not PREPOSITIONS.isdisjoint(label_words(text)[-1:]) for text in texts)
 
 
 def _attribute_texts(types: Sequence[NodeType]) -> dict[str, list[str]]:

@@ -182,3 +182,19 @@ def is_date(name: str) -> bool:
     """Return whether an attribute is a date by its name: of dates, the oldest has the least."""
     said = f"{name.lower()} {' '.join(label_words(name))}"
     return any(word in said for word in ("year", "date", "born", "birth", "founded", "time"))
+
+
+def is_named(tree: Expression) -> bool:
+    """Return whether an expression is a named node, or any of several."""
+    if isinstance(tree, Combine) and tree.op == "|":
+        return all(map(is_named, tree.parts))
+    return isinstance(tree, Nodes) and tree.selector is not None
+
+
+def both(tree: Expression, other: Expression) -> Expression:
+    """Return the nodes of both; of ``other`` alone if the first are all nodes of its type."""
+    if isinstance(tree, Nodes) and tree.selector is None:
+        return other
+    if isinstance(tree, Filter) and isinstance(tree.source, Nodes) and tree.source.selector is None:
+        return Filter(other, tree.conditions)
+    return Combine("&", (tree, other))

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
+from kbkit.english.genres import genres_of
 from kbkit.english.question_words import (
     COMPARATIVES,
     EXTREMES,
@@ -20,7 +21,6 @@ from kbkit.english.question_words import (
     SUPERLATIVES,
     TOTALS,
 )
-from kbkit.english.genres import genres_of
 from kbkit.english.stems import PEOPLES
 from kbkit.english.thesaurus import related_words
 from kbkit.english.words import lemmas_of, may_be_verb, singular
@@ -350,8 +350,8 @@ class Linker:
     def _derived(self, text: str, *, is_first: bool) -> tuple[tuple[AttributeValue, ...], tuple[int, ...]]:
         """Return the values and nodes that an adjective is derived from: ``European``, of Europe."""
         for genre in (one for one in genres_of(text) if one != text):
-            if len(nodes := self.elements.session.stores.nodes.named(genre)):
-                return tuple(self.values.named([genre])), tuple(nodes.tolist()[:MAX_NODES])
+            if of_genre := self.elements.session.stores.nodes.named(genre).tolist():
+                return tuple(self.values.named([genre])), tuple(of_genre[:MAX_NODES])
         if text[:1].islower():
             if text not in PEOPLES and not text.endswith(_OF_PEOPLES):
                 return (), ()

@@ -21,7 +21,7 @@ from kbkit.english.question_words import LIGHT_VERBS, PRICES, Adjective
 from kbkit.english.words import PREPOSITIONS, may_be_verb
 from kbkit.questions.clauses import Clauses, is_type
 from kbkit.questions.elements import MAX_HOPS, MOST, Elements, numeric
-from kbkit.questions.expressions import is_date, step
+from kbkit.questions.expressions import both, is_date, is_named, step
 from kbkit.questions.label_lookup import STANDING, LabelOption
 from kbkit.questions.lexicon import FAINT, label_words
 from kbkit.questions.link_words import is_of_people, is_participle
@@ -30,11 +30,12 @@ from kbkit.questions.units import UNITS, unit_of
 
 _PLACE = 0.6
 """Least similarity of *where* and a type of places."""
+_WHERE = ("in", "from", "at")
+"""Prepositions before places."""
 _GAINING = ("earn", "earns", "earned", "earning", "make", "makes", "made", "gross", "grossed", "raised", "won", "got")
 """Verbs of what money comes in by, which is no price."""
 _BIRTH = ("birth", "born", "birthday", "birthdate", "dob")
-_WHERE = ("in", "from", "at")
-"""Prepositions before places."""
+"""Words of dates of birth."""
 NO_ATTRIBUTE = "no attribute fits the adjective"
 """Why a superlative or a comparison is not read, if nothing is named that the adjective could compare."""
 SEVERAL_DATES = "which of several dates is meant"
@@ -126,7 +127,8 @@ class Meanings:
         [before] = self._tokens[link.first - 1 : link.first] or [""]
         if self._are_places(kind) and (before in _WHERE or is_of_people(link.text.casefold())):
             return 1.0, ""
-        ways = [way for way in self._paths(self.focus, kind)[:1] if before in PREPOSITIONS] if kind != self.focus else []
+        is_apart = before in PREPOSITIONS and kind != self.focus
+        ways = self._paths(self.focus, kind)[:1] if is_apart else []
         names = {word for way in ways for word in label_words(self.elements.relation_label(way[-1]))}
         return float(before in names), ""
 
@@ -308,7 +310,7 @@ class Meanings:
 
         *Tom Hanks movies* are those that he acted in, and those that he directed.
         """
-        paths = self._paths(source, target) if _is_named(tree) else []
+        paths = self._paths(source, target) if is_named(tree) else []
         alike = [path for path in paths if self._expressed(paths[0]) - self._expressed(path) < ALIKE]
         is_choice = len(paths) > 1 and len(paths[0]) == 1
         if is_choice and self.clauses.unexplained and (len(alike) > 1 or self._expressed(paths[0]) < FAINT):
@@ -407,19 +409,3 @@ class Meanings:
         row = nodes.row(node)
         [same] = nodes.by_name(self.elements.types[kind].name, [row.name])
         return Name(row.name) if len(same) == 1 and row.name.strip() else Key(row.key)
-
-
-def _is_named(tree: Expression) -> bool:
-    """Return whether an expression is a named node, or any of several."""
-    if isinstance(tree, Combine) and tree.op == "|":
-        return all(map(_is_named, tree.parts))
-    return isinstance(tree, Nodes) and tree.selector is not None
-
-
-def both(tree: Expression, other: Expression) -> Expression:
-    """Return the nodes of both; of ``other`` alone if the first are all nodes of its type."""
-    if isinstance(tree, Nodes) and tree.selector is None:
-        return other
-    if isinstance(tree, Filter) and isinstance(tree.source, Nodes) and tree.source.selector is None:
-        return Filter(other, tree.conditions)
-    return Combine("&", (tree, other))

@@ -152,7 +152,8 @@ class Read:
         ignored += ["a superlative that most meet"] * keeps_most(self.by_clauses.elements, self.chain.tree)
         words = [token.word for token in self.question.tokens]
         is_place = words[:1] == ["where"] and not {*self.chain.unexplained} <= {*DWELLING, *LIGHT_VERBS}
-        ignored += [f"'{verb}'" for verb in self.chain.unexplained] * (is_place or _asks_what_is_done(words, self.chain))
+        is_deed = _asks_what_is_done(words, self.chain)
+        ignored += [f"'{verb}'" for verb in self.chain.unexplained] * (is_place or is_deed)
         is_guess = self.chain.unexpressed > CHOSEN and self._certainty < SURE  # appears in: as an actor, or a writer?
         ignored += [f"'{verb}'" for verb in self.chain.unexplained] * is_guess
         is_unfit = self.by_clauses.reason == NO_ATTRIBUTE and self.chain.has_attribute_superlative
@@ -177,12 +178,19 @@ class Read:
             nouns = {*self.by_clauses.unexplained} & self.by_clauses.clauses.nouns - {*self.chain.unexplained}
             labels = self.by_clauses.elements.labels
             ignored += sorted(f"'{noun}'" for noun in nouns if labels.similarity(noun).max(initial=0.0) < STRONG)
+        ignored += [f"'{m.text}'" for m in self._labels_taken_for_names(self.chain)]
         used = {at for topic in self.chain.topics for at in topic.words}
         named = {self.question.tokens[at].word for at in used}
         clauses = self.by_clauses.clauses
         ignored += sorted(set(clauses.unexplained) & clauses.capitalized - named)
         used |= self.chain.expressed | self.question.kinds  # actor, which is also the name of a tag
         return ignored + [f"'{m.text}'" for m in self.mentions if m.same_case and not used & {*m.tokens}]
+
+    def _labels_taken_for_names(self, chain: ChainReading) -> list[Mention]:
+        """Return the names a chain starts at that are rather a label: without a *director*, which is also a keyword."""
+        labels = {at for link in self.by_clauses.links if link.role for at in range(link.first, link.last)}
+        names = [topic.mention for topic in chain.topics if topic.mention is not None]
+        return [name for name in names if not name.is_sure and labels & {*name.tokens}]
 
     @cached_property
     def _of_clauses(self) -> float:
