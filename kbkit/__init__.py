@@ -63,7 +63,7 @@ def open(path: PathLike) -> KnowledgeBase:  # noqa: A001 - kbkit.open, as gzip.o
 
 
 def ingest(
-    source: str,
+    source: PathLike,
     *paths: PathLike,
     out: PathLike,
     options: Mapping[str, str] | None = None,
@@ -130,7 +130,7 @@ def ingest(
     from kbkit.assets import arguments
 
     arguments.check_arguments(ingest, given)
-    _build(source, [Path(path) for path in paths], Path(out), given)
+    _build(os.fspath(source), [Path(path) for path in paths], Path(out), given)
     return open(out)
 
 

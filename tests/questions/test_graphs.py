@@ -87,7 +87,7 @@ def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
         nodes += [f"{kind},{name},{name},{','.join(map(str, FILMS.get(name, ('', ''))))}" for name in sorted(known)]
     (folder / "nodes.csv").write_text("\n".join(nodes))
     (folder / "edges.csv").write_text("\n".join(edges))
-    with kbkit.ingest("table", folder, out=Path(folder) / "films.kb", stores=["adjacency", "text"]) as made:
+    with kbkit.ingest(folder, out=folder / "films.kb", stores=["adjacency", "text"]) as made:
         yield made
 
 
