@@ -15,7 +15,7 @@ from kbkit.english.question_words import ADJECTIVES, FUNCTION_WORDS
 from kbkit.english.words import may_be_person, may_be_verb, singular
 from kbkit.questions.candidates import Topic
 from kbkit.questions.chain_reading import COMPARISONS, ChainReading
-from kbkit.questions.elements import HOP, MOST_NEIGHBOURS, VALUE, Element, Elements, numeric
+from kbkit.questions.elements import COMPARED_NEIGHBOURS, HOP, MOST_NEIGHBOURS, VALUE, Element, Elements, numeric
 from kbkit.questions.expressions import expression, type_of_value
 from kbkit.questions.lexicon import FAINT, LITERAL, label_words, stem
 from kbkit.questions.link_words import is_participle
@@ -264,8 +264,8 @@ class ChainDoubts:
 
     @property
     def counts_others(self) -> bool:
-        """Whether a superlative counts nodes of another type than the noun after it: *the most movies*."""
-        found, elements = self.question.superlative, self.elements
+        """Whether other nodes are counted than the noun after a superlative or a number says: *the most movies*."""
+        found, elements = self.question.superlative or self.question.comparison, self.elements
         after = self.question.tokens[found.last + 1 : found.last + 2] if found else ()
         kinds = elements.types_called(stem(after[0].word)) if after and elements.typed else set()
         counted = {int(elements.described[at]) for at in self._counted}
@@ -273,9 +273,9 @@ class ChainDoubts:
 
     @property
     def _counted(self) -> list[int]:
-        """The positions of the elements whose neighbours a superlative counts."""
-        row = self.chain.frame.elements[self.chain.row]
-        return [at for at in row.tolist() if at >= 0 and self.elements.all[at].kind == MOST_NEIGHBOURS]
+        """The positions of the elements whose neighbours are counted."""
+        row, kinds = self.chain.frame.elements[self.chain.row], (MOST_NEIGHBOURS, COMPARED_NEIGHBOURS)
+        return [at for at in row.tolist() if at >= 0 and self.elements.all[at].kind in kinds]
 
     @property
     def ends_with_rows(self) -> bool:

@@ -20,7 +20,7 @@ from kbkit.answers.session import Session
 from kbkit.english.question_words import FUNCTION_WORDS, PARTICIPLES, PREPOSITIONS
 from kbkit.english.types import type_noun
 from kbkit.english.words import YEARS, may_be_person, singular
-from kbkit.questions.lexicon import LITERAL, KindLabels, label_words, stem
+from kbkit.questions.lexicon import LITERAL, KindLabels, alternatives, label_words, stem
 from kbkit.questions.taught import Taught
 from kbkit.schema import NodeType, Relation, Schema, quote
 from kbkit.stores import Stores
@@ -98,12 +98,14 @@ class Elements:
         self.is_verbal = [any(w.endswith("ed") or w in PARTICIPLES for w in label_words(text[0])) for text in texts]
         """Whether a label has a participle, as *directed by* does."""
         self.ends_in_preposition = np.array([_ends_in_preposition(one) for one in texts], bool)
-        self.type_labels = KindLabels([(t.name, *[t.name_label] * bool(t.name_label)) for t in self.types])
+        self.type_labels = KindLabels(
+            [(t.name, *alternatives(t.name), *[t.name_label] * bool(t.name_label)) for t in self.types]
+        )
         self._called: dict[str, set[int]] = {}
         for number, node_type in enumerate(self.types):
-            parts = label_words(node_type.name)
-            if len(parts) == 1:
-                self._called.setdefault(stem(parts[0]), set()).add(number)
+            for parts in map(label_words, (node_type.name, *alternatives(node_type.name))):
+                if len(parts) == 1:
+                    self._called.setdefault(stem(parts[0]), set()).add(number)
         self.of_one_node = [number for number, t in enumerate(self.types) if t.count == 1]
         """The types of one node each."""
         self.people = frozenset(n for n, t in enumerate(self.types) if may_be_person(type_noun(t.name)))

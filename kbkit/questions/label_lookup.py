@@ -14,7 +14,7 @@ from kbkit.english.thesaurus import related_words
 from kbkit.english.words import lemmas_of, singular
 from kbkit.questions.elements import HOP, VALUE, Element, Elements, numeric
 from kbkit.questions.expressions import is_date
-from kbkit.questions.lexicon import cosine, label_words, related, stem
+from kbkit.questions.lexicon import alternatives, cosine, label_words, related, stem
 from kbkit.questions.link_words import DERIVED_LABEL, is_participle, overlap
 from kbkit.questions.units import UNITS, unit_of
 from kbkit.schema import Attribute, NodeType
@@ -105,7 +105,8 @@ class LabelLookup:
 
     def __post_init__(self) -> None:
         for number, node_type in enumerate(self.elements.types):
-            self._add(label_words(node_type.name), LabelOption(number))
+            for text in (node_type.name, *alternatives(node_type.name)):
+                self._add(label_words(text), LabelOption(number))
             if who := self._keyed_by(number, node_type):
                 self._add(who, LabelOption(number, "", WHOLE_LABEL))
             for text, attribute_name in ((node_type.name_label, "name"), (node_type.key_label, "key")):

@@ -93,6 +93,12 @@ def stem(word: str) -> str:
     return stems[0] if stems else word
 
 
+def alternatives(name: str) -> list[str]:
+    """Return what else a type may be called whose name has several nouns: *gene* and *protein*, of gene/protein."""
+    parts = [part.strip() for part in name.split("/")]
+    return parts if len(parts) > 1 and all(parts) else []
+
+
 def related(word: str, other: str) -> float:
     """Return 1 for equal stems, 0.9 for stems that differ in a derivational suffix, else 0."""
     if word == other:

@@ -276,8 +276,8 @@ class Meanings:
         names = [self.elements.types[number].name for number in (source, target)]
         if not paths:
             raise NotReadError(f"no relation leads from {names[0]} to {names[1]}")
-        if len(paths) > 1 and self._expressed(paths[0]) - self._expressed(paths[1]) < ALIKE:
-            self.doubts.choices += 1
+        said = [self._expressed(path) for path in paths]
+        self.doubts.choices += sum(said[0] - other < ALIKE for other in said[1:])
         self._taken.add((source, target))
         if self._is_unsaid(paths[0], source, target):
             self.doubts.choices += _UNSAID

@@ -6,7 +6,6 @@ The films and papers are made in the test; the answers beside each question are 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
