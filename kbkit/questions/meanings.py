@@ -52,6 +52,8 @@ _OTHER_DATE = 0.4
 """How much less likely a date of a type further off is, if the nearest type has dates."""
 _SAME_TIME = 0.03
 """How much better one of several dates must be said, at least."""
+_MANY = 3
+"""Ways as likely as the best from which each counts as a choice by chance: the drugs *per gene*, by any relation."""
 _UNSAID = 2
 """Choices by chance that a path counts which no word says though a verb is left."""
 _SAME_PRICE = 0.15
@@ -277,7 +279,8 @@ class Meanings:
         if not paths:
             raise NotReadError(f"no relation leads from {names[0]} to {names[1]}")
         said = [self._expressed(path) for path in paths]
-        self.doubts.choices += sum(said[0] - other < ALIKE for other in said[1:])
+        alike = sum(said[0] - other < ALIKE for other in said[1:])
+        self.doubts.choices += min(alike, 1) if alike < _MANY else alike
         self._taken.add((source, target))
         if self._is_unsaid(paths[0], source, target):
             self.doubts.choices += _UNSAID
