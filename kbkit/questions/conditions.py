@@ -27,7 +27,8 @@ from kbkit.questions.expressions import whole_number
 from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.lexicon import label_words, stem
 from kbkit.questions.meanings import NO_ATTRIBUTE, NotReadError
-from kbkit.questions.measure_rules import MeasureRestriction, MeasureTests
+from kbkit.questions.measure_rules import MeasureRestriction
+from kbkit.questions.pair_rules import PairRestriction, PairTests
 from kbkit.questions.question_link import QuestionLink
 
 _SAID = 0.6
@@ -40,7 +41,7 @@ _CLEARLY = 0.2
 """How much better a word must say one of two attributes that have a value."""
 
 
-class ConditionPlanner(MeasureTests):
+class ConditionPlanner(PairTests):
     """Writes the nodes that meet the conditions of one question."""
 
     def _has_best_of_groups(self, totals: list[AskedTarget]) -> bool:
@@ -310,6 +311,8 @@ class ConditionPlanner(MeasureTests):
         """Return a condition as a test of a type, or as named nodes of a type."""
         if isinstance(restriction, MeasureRestriction):
             return self._measure_part(restriction)
+        if isinstance(restriction, PairRestriction):
+            return self._pair_part(restriction, near)
         if restriction.values and not restriction.values[0].number and restriction.operand != "node":
             return self._valued(restriction, near)
         if restriction.operand == "number" and restriction.label is not None:
