@@ -46,11 +46,14 @@ _OPERATORS = {
 }
 _OP = "|".join(f"(?:{words})" for words in _OPERATORS)
 _THAN = rf"{_MORE}|{_LESS}|later|earlier"
-_ITS = r"(?:(?:the|its|their|his|her|originally|initially|it|they|he|she|was|were|is|are|had|been|for) )*"
+_ITS = (
+    r"(?:(?:the|its|their|his|her|originally|initially|it|they|he|she|was|were|is|are|had|been|for|number of|"
+    r"amount of) )*(?P<limit>(?:max|min)(?:imum)? )?"
+)
 """Words between a comparison and the second attribute: *after they were due*."""
 _OWN = (
     r"(?:(?:whose|where|when|with|having|that|which|who|in|for|at|have|has|had|a|an|the|their|its|is|are|was|were|been|"
-    r"being|do|does|did) )*"
+    r"being|do|does|did|(?:number|amount) of) )*"
 )
 """Words before the first attribute."""
 _SOLD = "sell|sells|sold|selling"
@@ -78,27 +81,15 @@ class PairRestriction(Restriction):
 def pairs(at: Rewriter) -> None:
     """``tickets resolved after their due date``, ``a higher weekend price than weekday price``."""
 
-    def restricted(match: re.Match[str], op: str, compared: str, total: str = "") -> str | None:
-        mine, other, parts = at.link(match["mine"]), at.link(match["other"]), match.groupdict()
-        if mine is None or other is None or not _is_attribute(other) or _is_of_other(match):
-            return None
-        if reason := _unclear(at, match):
-            at.clauses.unread.append(reason)
-            return None
-        found = PairRestriction(mine, op, operand="pair", other=other, compared=compared, total=total)
-        if not _is_attribute(mine):
-            is_number = compared == "numbers" and parts.get("than")  # teams with more players than seats
-            return at.restrict(replace(found, label=other, counted=mine)) if is_number else None
-        if parts.get("value") and not at.clauses.is_yes_no:
-            return None
-        kind = at.link(parts.get("kind"))
-        if kind is not None and not (is_type(kind) and is_participle(mine.text)):
-            return None
-        said = parts.get("kind") or parts.get("value") or _type_inside(at, mine)
-        return f"{said} {at.restrict(found)}"
-
     def between(match: re.Match[str]) -> str | None:
-        return restricted(match, *_operator(match["op"]))
+        return _restricted(at, match, *_operator(match["op"]))
+
+    def than(match: re.Match[str]) -> str | None:
+        return _restricted(at, match, *_operator(f"{match['than']} than"))
+
+    def as_many(match: re.Match[str]) -> str | None:
+        op = {"at least": ">=", "at most": "<="}.get(match["least"] or "", "=")
+        return _restricted(at, match, op, "numbers")
 
     def average(match: re.Match[str]) -> str | None:
         mine, other = at.link(match["mine"]), at.link(match["other"])
@@ -107,18 +98,14 @@ def pairs(at: Rewriter) -> None:
         best = mine.attributes()[0], other.attributes()[0]
         if best[0] == best[1] or not (best[0].is_number and best[1].is_number):
             return None  # weight below the average weight
-        return restricted(match, *_operator(match["op"]), total="avg")
+        return _restricted(at, match, *_operator(match["op"]), total="avg")
 
     def on_day(match: re.Match[str]) -> str | None:
         mine, other = at.link(match["mine"]), at.link(match["other"])
         if mine is None or other is None or not is_participle(mine.text) or not _DAY.search(other.text.casefold()):
             return None
-        if not (_is_date(mine) and _is_date(other)):
-            return None
-        return restricted(match, "=" if match["op"] == "on" else "<=", "times")
-
-    def than(match: re.Match[str]) -> str | None:
-        return restricted(match, *_operator(f"{match['than']} than"))
+        is_day = _is_date(mine) and _is_date(other)  # not: delivered by the courier
+        return _restricted(at, match, "=" if match["op"] == "on" else "<=", "times") if is_day else None
 
     def sold(match: re.Match[str]) -> str | None:
         other = at.link(match["other"])
@@ -127,18 +114,41 @@ def pairs(at: Rewriter) -> None:
             return None
         return at.restrict(PairRestriction(other, op, operand="pair", other=other, compared=compared, is_price=True))
 
+    mine, other = rf"{_OWN}(?P<mine>{L})", rf"{_ITS}(?P<other>{L})"
     kind = rf" (?:(?:the|a|an|their|his|her|its|any|some) )?(?P<kind>{L})"
     value = rf" of (?:the )?(?P<value>(?:<L\d+> )?{V})"
-    right = rf"(?: for)? {BE}(?P<op>{{}}) {_ITS}(?P<other>{L})"
-    mine = rf"(?P<mine>{L})"
-    at.apply(rf"{_OWN}(?P<than>{_THAN}) {mine} than {_ITS}(?P<other>{L})", than)
-    at.apply(rf"(?:{_OWN})same {mine} as {_ITS}(?P<other>{L})", lambda match: restricted(match, "=", "values"))
-    at.apply(rf"{_OWN}{mine}{right.format(_OP)}", between)
-    at.apply(rf"{_OWN}{mine}{right.format(_OP).replace('(?P<other>', '(?:average|mean) (?P<other>')}", average)
-    at.apply(rf"{_OWN}{mine}(?:{kind}|{value}){right.format(_OP)}", between)
-    at.apply(rf"{_OWN}{mine}{right.format('on|by')}", on_day)
-    at.apply(rf"{_OWN}(?:{_SOLD}) (?:(?:for|at|a|price) )*(?P<op>{_OP}) {_ITS}(?P<other>{L})", sold)
-    _unknown(at, mine + right.format(_OP))
+    op = rf"(?: for)? {BE}(?P<op>{_OP})"
+    at.apply(rf"{_OWN}(?P<than>{_THAN}) (?P<mine>{L}) than {other}", than)
+    least = "(?P<least>at least|at most|exactly|just)? ?"
+    at.apply(rf"{_OWN}{least}as (?:many|much) (?P<mine>{L}) as {other}", as_many)
+    at.apply(rf"{_OWN}same (?P<mine>{L}) as {other}", lambda match: _restricted(at, match, "=", "values"))
+    at.apply(rf"{mine}{op} {other}", between)
+    at.apply(rf"{mine}{op} {_ITS}(?:average|mean) (?P<other>{L})", average)
+    at.apply(rf"{mine}(?:{kind}|{value}){op} {other}", between)
+    at.apply(rf"{mine}(?: for)? {BE}(?P<op>on|by) {other}", on_day)
+    at.apply(rf"{_OWN}(?:{_SOLD}) (?:(?:for|at|a|price) )*(?P<op>{_OP}) {other}", sold)
+    _unknown(at, rf"(?P<mine>{L}){op} {_ITS}")
+
+
+def _restricted(at: Rewriter, match: re.Match[str], op: str, compared: str, total: str = "") -> str | None:
+    """Add the condition that a match reads; return its sign, or None if it reads none."""
+    mine, other, parts = at.link(match["mine"]), at.link(match["other"]), match.groupdict()
+    if mine is None or other is None or not _is_attribute(other) or _is_of_other(match):
+        return None
+    if reason := _unclear(at, match):
+        at.clauses.unread.append(reason)
+        return None
+    found = PairRestriction(mine, op, operand="pair", other=other, compared=compared, total=total)
+    limit, kind = (parts["limit"] or "")[:3], at.link(parts.get("kind"))
+    is_limit = not limit or all(limit in label_words(option.attribute) for option in other.attributes())
+    is_kind = kind is None or (is_type(kind) and is_participle(mine.text))
+    if not is_limit or not is_kind or (parts.get("value") and not at.clauses.is_yes_no):
+        return None  # below the maximum price of all
+    if not _is_attribute(mine):
+        is_number = compared == "numbers" and not parts.get("op")  # teams with more players than seats
+        return at.restrict(replace(found, label=other, counted=mine)) if is_number else None
+    said = parts.get("kind") or parts.get("value") or _type_inside(at, mine)
+    return f"{said} {at.restrict(found)}"
 
 
 _AGGREGATES = "average|mean|median|total|overall|combined"
@@ -146,9 +156,8 @@ _AGGREGATES = "average|mean|median|total|overall|combined"
 
 def _unknown(at: Rewriter, sides: str) -> None:
     """Note a comparison with an attribute of which a word is unknown: *above the wholesale price*."""
-    words = rf"(?:(?!(?:{_AGGREGATES}) )[a-z]+ )+"
-    pattern = sides.replace("(?P<other>", f"{words}(?P<other>")
-    for match in re.finditer(rf"(?<= ){pattern}(?= )", at.text):
+    words = rf"(?:(?!(?:{_AGGREGATES}) )(?:[a-z]+|{V}) )+"
+    for match in re.finditer(rf"(?<= ){sides}{words}(?P<other>{L})(?= )", at.text):
         both = [at.link(match[side]) for side in ("mine", "other")]
         if all(link is not None and _is_attribute(link) for link in both) and not _is_of_other(match):
             at.clauses.unread.append(f"'{match['op']}'")
@@ -183,7 +192,7 @@ def _unclear(at: Rewriter, match: re.Match[str]) -> str:
     if last in _DENIED:
         return f"'{last}'"
     if last in ("and", "or") and len(before) > 1 and before[-2].startswith("<L"):
-        is_pair = last == "and" and re.search(rf" (?:{_OP}|than) {_ITS}{L} and$", f" {' '.join(before)}")
+        is_pair = last == "and" and re.search(rf" (?:{_OP}|than|as) {_ITS}{L} and$", f" {' '.join(before)}")
         link = at.link(before[-2])
         return f"'{last}'" if not is_pair and link is not None and not is_type(link) else ""
     more = re.match(rf" (and|or|nor) {_ITS}(?P<next>{L})(?! {BE}(?:{_OP}))", after)
