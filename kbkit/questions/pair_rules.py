@@ -156,11 +156,14 @@ _AGGREGATES = "average|mean|median|total|overall|combined"
 
 def _unknown(at: Rewriter, sides: str) -> None:
     """Note a comparison with an attribute of which a word is unknown: *above the wholesale price*."""
-    words = rf"(?:(?!(?:{_AGGREGATES}) )(?:[a-z]+|{V}) )+"
+    words = rf"(?P<words>(?:(?!(?:{_AGGREGATES}) )(?:[a-z]+|{V}) )+)"
     for match in re.finditer(rf"(?<= ){sides}{words}(?P<other>{L})(?= )", at.text):
-        both = [at.link(match[side]) for side in ("mine", "other")]
-        if all(link is not None and _is_attribute(link) for link in both) and not _is_of_other(match):
-            at.clauses.unread.append(f"'{match['op']}'")
+        mine, other = at.link(match["mine"]), at.link(match["other"])
+        if mine is None or other is None or not (_is_attribute(mine) and _is_attribute(other)) or _is_of_other(match):
+            continue
+        unknown = [part for part in match["words"].split() if part not in FUNCTION_WORDS]
+        texts = [at.links[int(part[2:-1])].text if part[0] == "<" else part for part in unknown]
+        at.clauses.unread += [f"'{' '.join([*texts, other.text])}'"] * bool(texts)
 
 
 def _operator(phrase: str) -> tuple[str, str]:

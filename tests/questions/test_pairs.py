@@ -63,21 +63,21 @@ READ = {
     "parts whose maker is different from the supplier": "VALUES ('Pedal'), ('Bell')",
     "parts with the same maker as supplier": "VALUES ('Saddle'), ('Tyre')",
 }
-REFUSED = [
-    "repairs finished two days after the promised date",
-    "repairs that were not finished after the promised date",
-    "repairs finished late",
-    "repairs finished after the invoice date",
-    "repairs closed after the promised date",
-    "repairs finished after the estimated hours",
-    "repairs whose promised date is higher than the actual hours",
-    "parts whose price is twice the cost",
-    "parts whose price is above the wholesale cost",
-    "parts whose price and stock are above the cost",
-    "parts whose price is above the cost and the stock",
-    "parts whose price is below the estimated hours",
-    "How much is the price of the Saddle above its cost?",
-]
+REFUSED = {
+    "repairs finished two days after the promised date": "",
+    "repairs that were not finished after the promised date": "'after'",
+    "repairs finished late": "",
+    "repairs finished after the invoice date": "'invoice date'",
+    "repairs closed after the promised date": "'after'",
+    "repairs finished after the estimated hours": "a comparison of finished_at and estimated_hours",
+    "repairs whose promised date is higher than the actual hours": "a comparison of promised_date and actual_hours",
+    "parts whose price is twice the cost": "",
+    "parts whose price is above the wholesale cost": "'wholesale cost'",
+    "parts whose price and stock are above the cost": "'and'",
+    "parts whose price is above the cost and the stock": "'and'",
+    "parts whose price is below the estimated hours": "'price' compared with 'estimated hours'",
+    "How much is the price of the Saddle above its cost?": "",
+}
 
 
 @pytest.mark.parametrize("question", READ)
@@ -86,5 +86,7 @@ def test_golds(kb: KnowledgeBase, database: Path, question: str) -> None:
 
 
 @pytest.mark.parametrize("question", REFUSED)
-def test_what_is_not_read_is_not_answered(kb: KnowledgeBase, question: str) -> None:
-    assert not kb.ask(question).is_sure
+def test_near_misses_are_not_answered(kb: KnowledgeBase, question: str) -> None:
+    result = kb.ask(question)
+    assert not result.is_sure, result.expression
+    assert REFUSED[question] in result.refusal
