@@ -23,7 +23,7 @@ from kbkit.english.headings import attribute_heading
 from kbkit.english.question_words import goodness
 from kbkit.questions.attribute_tests import ConditionPart
 from kbkit.questions.clauses import AskedTarget, Most, Restriction, is_type
-from kbkit.questions.expressions import whole_number
+from kbkit.questions.expressions import counting_those, whole_number
 from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.lexicon import label_words, stem
 from kbkit.questions.meanings import NO_ATTRIBUTE, NotReadError
@@ -66,7 +66,7 @@ class ConditionPlanner(PairTests):
                 if owner != focus or len(clauses.groups) > 1:
                     raise NotReadError("a superlative for each")
                 superlative = replace(superlative, per=self._group(clauses.groups[0]))
-            tree = self._kept(tree, superlative, most)
+            tree = self._kept(tree, counting_those(superlative, tree), most)
         if owner != focus:
             tree = self._followed(tree, self._path(owner, focus))
         return tree

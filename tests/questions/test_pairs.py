@@ -59,6 +59,8 @@ READ = {
     "Is there a part whose stock is below the reorder level?": "SELECT 1",
     "parts whose price is below the cost and whose stock is below the reorder level": "SELECT 'Bell'",
     "mechanics with more repairs than their target": "SELECT 'Rita Moss'",
+    # counts of the nodes that a condition is about
+    "Which mechanic has the most repairs received after 2024-03-08?": "SELECT 'Tove Lind'",
     # texts
     "parts whose maker is different from the supplier": "VALUES ('Pedal'), ('Bell')",
     "parts with the same maker as supplier": "VALUES ('Saddle'), ('Tyre')",
