@@ -114,11 +114,16 @@ def pairs(at: Rewriter) -> None:
             return None
         return at.restrict(PairRestriction(other, op, operand="pair", other=other, compared=compared, is_price=True))
 
+    def plain(match: re.Match[str]) -> str | None:
+        link = at.link(match["word"])
+        return link.text.casefold() if link and re.fullmatch(_THAN, link.text.casefold()) else None
+
     mine, other = rf"{_OWN}(?P<mine>{L})", rf"{_ITS}(?P<other>{L})"
+    at.apply(rf"(?P<word>{L})(?= than {other} )", plain)  # higher, where a column is called high
     kind = rf" (?:(?:the|a|an|their|his|her|its|any|some) )?(?P<kind>{L})"
     value = rf" of (?:the )?(?P<value>(?:<L\d+> )?{V})"
     op = rf"(?: for)? {BE}(?P<op>{_OP})"
-    at.apply(rf"{_OWN}(?P<than>{_THAN}) (?P<mine>{L}) than {other}", than)
+    at.apply(rf"{_OWN}(?P<than>{_THAN}) (?:(?:number|amount) of )?(?P<mine>{L}) than {other}", than)
     least = "(?P<least>at least|at most|exactly|just)? ?"
     at.apply(rf"{_OWN}{least}as (?:many|much) (?P<mine>{L}) as {other}", as_many)
     at.apply(rf"{_OWN}same (?P<mine>{L}) as {other}", lambda match: _restricted(at, match, "=", "values"))
@@ -215,6 +220,11 @@ def _type_inside(at: Rewriter, mine: QuestionLink) -> str:
     return f"<L{len(at.links) - 1}>"
 
 
+def _are_alike(mine: LabelOption, theirs: LabelOption) -> bool:
+    """Return whether the names of two attributes end with the same word."""
+    return label_words(mine.attribute)[-1:] == label_words(theirs.attribute)[-1:]
+
+
 class PairTests(MeasureTests):
     """Writes the conditions that :func:`pairs` reads."""
 
@@ -251,10 +261,14 @@ class PairTests(MeasureTests):
         if not found:
             raise NotReadError(f"'{label.text}' compared with '{other.text}'")
         fitting = [one for one in found if self._fits(restriction, *one[1:])]
-        ranked = sorted(fitting or found, key=lambda one: one[0])
-        if len(ranked) > 1 and ranked[0][0] == ranked[1][0]:
+        least = min(cost for cost, *_ in fitting or found)
+        best = [(one, two) for cost, one, two in fitting or found if cost == least]
+        if len(best) > 1:  # arrived later than scheduled: the actual and the scheduled arrival
+            self.doubts.choices += 1
+            best = [pair for pair in best if _are_alike(*pair)]
+        if len(best) != 1:
             raise NotReadError(f"which of several attributes is '{label.text}'")
-        return ranked[0][1:]
+        return best[0]
 
     def _prices(self, label: QuestionLink) -> list[LabelOption]:
         """Return the prices of the nodes that have an attribute, without that attribute: one for each type, or none."""

@@ -52,6 +52,7 @@ READ = {
     "parts where the price equals the cost": "SELECT 'Tyre'",
     "parts with as much stock as the reorder level": "SELECT 'Tyre'",
     "parts whose price is not above the cost": "VALUES ('Pedal'), ('Tyre'), ('Bell')",
+    "repairs with a higher number of actual hours than estimated hours": "VALUES ('New chain'), ('Worn pads')",
     "repairs with more actual hours than estimated hours": "VALUES ('New chain'), ('Worn pads')",
     "average actual hours of repairs whose actual hours exceed the estimated hours": "SELECT 2.0",
     "parts whose price is above the average cost": "VALUES ('Saddle'), ('Tyre')",
