@@ -41,7 +41,7 @@ class SavedNodes:
 @dataclass(frozen=True)
 class AttributeCondition:
     """A test ``attribute op parameters``; ``sql_type`` is the attribute's DuckDB type; ``missing``, ``in`` and
-    ``contains`` can be ``negated``.
+    ``contains`` can be ``negated``. With ``other``, a comparison with another attribute of the same node or edge.
     """
 
     attribute: str
@@ -49,6 +49,20 @@ class AttributeCondition:
     op: str
     parameters: tuple[str, ...] = ()
     negated: bool = False
+    other: AttributeMeasure | None = None
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The names of the attributes whose values decide."""
+        return (self.attribute,) if self.other is None else (self.attribute, self.other.name)
+
+    @property
+    def swapped(self) -> AttributeCondition:
+        """The same comparison with another attribute, of which the other is the first."""
+        assert self.other is not None
+        sign = self.op.translate(str.maketrans("<>", "><"))
+        mine = AttributeMeasure(self.attribute, self.sql_type)
+        return AttributeCondition(self.other.name, self.other.sql_type, sign, other=mine)
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from kbkit.answers.edge_facts import edge_facts
 from kbkit.answers.operator_tree import operators
 from kbkit.answers.prover import Evidence, Prover
 from kbkit.answers.session import Session
-from kbkit.answers.sql_parts import condition_sql, constant_sql, identifier, measure_sql
+from kbkit.answers.sql_parts import condition_sql, constant_sql, free_name, identifier, measure_sql
 from kbkit.answers.value_rows import values_of
 from kbkit.answers.why import Why, describe
 from kbkit.stores.adjacency import Ids
@@ -155,7 +155,10 @@ class _Tables:
         """Return the values of nodes that an operator requires."""
         match operator:
             case AttributeFilter():
-                return [self._values(operator, condition, nodes) for condition in operator.conditions]
+                conditions = [
+                    side for test in operator.conditions for side in (test, *([test.swapped] if test.other else []))
+                ]
+                return [self._values(operator, condition, nodes) for condition in conditions]
             case MeasureFilter():
                 measures = [
                     m for m in (operator.measure, operator.other) if isinstance(m, (AttributeMeasure, PathMeasure))
@@ -185,8 +188,9 @@ class _Tables:
         if condition.sql_type.endswith("[]"):
             negated = condition.op == "missing" or condition.negated
             element_type = condition.sql_type.removesuffix("[]")
-            element = replace(condition, attribute="item", sql_type=element_type, negated=negated)
-            met = f"list_filter({column}, lambda item: {condition_sql(element, constants)})"
+            item = "item" if condition.other is None else free_name("item", condition.other)
+            element = replace(condition, attribute=item, sql_type=element_type, negated=negated)
+            met = f"list_filter({column}, lambda {item}: {condition_sql(element, constants)})"
             column = f"unnest(CASE WHEN len({met}) > 0 THEN {met} ELSE [NULL] END)"
         return _fact(self._lookup(operator.type, column, wanted), condition.attribute)
 

@@ -42,7 +42,7 @@ def edge_facts(session: Session, bound: Bindings, proofs: Sequence[Iterable[Trip
                 ends.setdefault((relation, conditions), []).append(frame)
     facts: list[dict[EdgeFact, None]] = [{} for _ in proofs]
     for (relation, conditions), frames in ends.items():
-        names = list(dict.fromkeys(condition.attribute for condition in conditions))
+        names = list(dict.fromkeys(name for condition in conditions for name in condition.attributes))
         columns = ", ".join(f"{quote(name)}::VARCHAR" for name in names)
         table = quote(session.schema.relation(relation).table)
         condition = edge_condition(Move(relation, True, "", conditions), bound)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 from kbkit.answers import syntax
 from kbkit.answers.algebra import (
@@ -44,6 +45,9 @@ from kbkit.schema import Relation, Schema
 Within: TypeAlias = Callable[..., Operator]
 """Returns the nodes of a set that pass comparisons (sign, value)."""
 
+AttributeOf: TypeAlias = Callable[[str, int], tuple[str, str]]
+"""Returns the name and DuckDB type of an attribute of nodes or edges, from what is written at a position."""
+
 OWN_ATTRIBUTES = {"name": "VARCHAR", "key": "VARCHAR"}
 """Attributes of all node types."""
 _MAX_ALTERNATIVES = 1_000
@@ -57,11 +61,26 @@ def is_number(sql_type: str) -> bool:
     return bool(_NUMERIC.match(sql_type))
 
 
+def is_comparable(sql_type: str, other: str, *, by_day: bool = False) -> bool:
+    """Return whether values of two types compare; with ``by_day``, a date and a time too."""
+    categories = {_category(sql_type), _category(other)}
+    return len(categories) == 1 or (by_day and categories == {"DATE", "TIMESTAMP"})
+
+
 def is_about_set(test: syntax.Test) -> bool:
     """Return whether a test depends on the whole set that it is applied to, as superlatives do."""
     if isinstance(test, syntax.Not):
         return any(is_about_set(inner) for inner in test.conditions)
     return isinstance(test, syntax.Superlative)
+
+
+def is_of_attributes(test: syntax.Test) -> TypeGuard[syntax.Comparison]:
+    """Return whether a test compares an attribute with another one."""
+    return (
+        isinstance(test, syntax.Comparison)
+        and isinstance(test.measure, str)
+        and isinstance(test.value, syntax.OtherAttribute)
+    )
 
 
 @dataclass
@@ -94,6 +113,9 @@ class ConditionResolver(ABC):
             if isinstance(test, syntax.Condition) and not (periods := self.attribute_periods(source.type, test)):
                 conditions.append(self.condition(source.type, test))
                 continue
+            if is_of_attributes(test):
+                conditions.append(self.pair(test, functools.partial(self.attribute, source.type)))
+                continue
             source = AttributeFilter(source, tuple(conditions)) if conditions else source
             conditions = []
             if isinstance(test, syntax.Condition):
@@ -121,15 +143,18 @@ class ConditionResolver(ABC):
     def compared(self, source: Operator, test: syntax.Comparison) -> Operator:
         """Return the nodes whose measure compares with a constant, another measure of theirs, or a value."""
         measure, other = self.measure(source.type, test.measure, test.at), test.value
-        if isinstance(other, syntax.PathFunction):
-            mine = self.measure(source.type, other, other.at)
-            self.check_comparable(test, measure, mine.sql_type, other)
+        if isinstance(other, (syntax.PathFunction, syntax.OtherAttribute)):
+            if isinstance(other, syntax.PathFunction):
+                mine = self.measure(source.type, other, other.at)
+            else:
+                mine = AttributeMeasure(*self.other_attribute(other, functools.partial(self.attribute, source.type)))
+            self.check_comparable(test, measure, mine.sql_type)
             return MeasureFilter(source, measure, test.op, mine)
         if isinstance(other, syntax.Aggregate):
             root = self.set(other.source)
             total = self.total(other, root.type)
             value_type = aggregate_type(total.op, total.measures[0].sql_type if total.measures else "")
-            self.check_comparable(test, measure, value_type, other)
+            self.check_comparable(test, measure, value_type)
             if total.op == "values" and test.op[0] in "<>":  # any value: the least or the greatest decides
                 total = replace(total, op="max" if test.op[0] == "<" else "min")
             return MeasureFilter(source, measure, test.op, ValueOf(root, total, str(other)))
@@ -146,12 +171,35 @@ class ConditionResolver(ABC):
         return self.dated(source, test.op, (other,), periods, within) if periods else within(source, (test.op, other))
 
     def check_comparable(
-        self, test: syntax.Comparison, measure: Measure, sql_type: str, other: syntax.PathFunction | syntax.Aggregate
+        self, test: syntax.Comparison, measure: Measure, sql_type: str, *, by_day: bool = False
     ) -> None:
-        """Raise an error unless the value on the right has a type that the measure compares with."""
-        if _category(measure.sql_type) != _category(sql_type):
-            message = f"{test.measure} is {measure.sql_type}, but {other.op}(...) is {sql_type}"
+        """Raise an error unless the value on the right has a type that the measure compares with.
+
+        ``by_day``: a date compares with a time too.
+        """
+        other = test.value
+        assert isinstance(other, (syntax.PathFunction, syntax.Aggregate, syntax.OtherAttribute))
+        if not is_comparable(measure.sql_type, sql_type, by_day=by_day):
+            shown = other.name if isinstance(other, syntax.OtherAttribute) else f"{other.op}(...)"
+            message = f"{test.measure} is {measure.sql_type}, but {shown} is {sql_type}"
             raise self.error(message, other.at, "Compare numbers with numbers, texts with texts, dates with dates")
+
+    def pair(self, test: syntax.Comparison, attribute: AttributeOf) -> AttributeCondition:
+        """Resolve a comparison of two attributes of a node or of an edge, which ``attribute`` resolves."""
+        assert isinstance(test.measure, str)
+        assert isinstance(test.value, syntax.OtherAttribute)
+        mine = AttributeMeasure(*attribute(test.measure, test.at))
+        theirs = AttributeMeasure(*self.other_attribute(test.value, attribute))
+        self.check_comparable(test, mine, theirs.sql_type, by_day=True)
+        return AttributeCondition(mine.name, mine.sql_type, test.op, other=theirs)
+
+    def other_attribute(self, other: syntax.OtherAttribute, attribute: AttributeOf) -> tuple[str, str]:
+        """Return the name and DuckDB type of an attribute on the right side, where a text without quotes is one."""
+        try:
+            return attribute(other.name, other.at)
+        except ExpressionError as error:
+            hint = f"Put a text in quotes: {syntax.quoted(other.name)}. "
+            raise self.error(error.problem, other.at, hint, *error.hints) from None
 
     def measure(self, node_type: str | None, measure: syntax.Measure, at: int) -> Measure:
         """Resolve an attribute or a function of a path."""
@@ -212,6 +260,8 @@ class ConditionResolver(ABC):
 
     def edge_test(self, relation: Relation, test: syntax.Test) -> list[tuple[AttributeCondition, ...]]:
         """Resolve a test of a relation's edges: alternatives, each of conditions that an edge must meet together."""
+        if is_of_attributes(test):
+            return [(self.pair(test, functools.partial(self.edge_attribute, relation)),)]
         if not isinstance(test, syntax.Condition):
             message = f"The edges of [{relation.name}] have conditions on attributes only"
             raise self.error(message, test.at, f"Write [{syntax.Edge(relation.name)}{{attribute = value}}]")

@@ -18,6 +18,8 @@ def condition_sql(condition: AttributeCondition, values: Sequence[str]) -> str:
 
     A list meets the condition if any element does. NULL and NaN are missing values and fail every comparison.
     """
+    if condition.other is not None:
+        return _pair_sql(condition, condition.other)
     column = identifier(condition.attribute)
     element = condition.sql_type.removesuffix("[]")
     is_list = condition.sql_type.endswith("[]")
@@ -39,6 +41,37 @@ def condition_sql(condition: AttributeCondition, values: Sequence[str]) -> str:
     if condition.op == "missing" and not condition.negated:
         return f"{column} IS NULL" if text == f"{column} IS NOT NULL" else f"NOT coalesce({text}, false)"
     return text
+
+
+def _pair_sql(condition: AttributeCondition, other: AttributeMeasure) -> str:
+    """Return the SQL of a comparison of two columns; of lists, any two elements may compare."""
+    mine, theirs = AttributeMeasure(condition.attribute, condition.sql_type), other
+    elements = [part.sql_type.removesuffix("[]") for part in (mine, theirs)]
+    items = [
+        free_name(word, mine, theirs) if part.sql_type.endswith("[]") else identifier(part.name)
+        for word, part in (("item", mine), ("other", theirs))
+    ]
+    sides = [f"{item}::DATE" if day else item for item, day in zip(items, by_day(*elements), strict=True)]
+    known = [f"NOT isnan({item})" for item, kind in zip(items, elements, strict=True) if kind in ("DOUBLE", "FLOAT")]
+    text = " AND ".join([*known, f"{sides[0]} {sql_sign(condition.op)} {sides[1]}"])
+    for item, part in zip(reversed(items), (theirs, mine), strict=True):
+        if part.sql_type.endswith("[]"):
+            text = f"coalesce(len(list_filter({identifier(part.name)}, lambda {item}: {text})), 0) > 0"
+    return text
+
+
+def free_name(word: str, *attributes: AttributeMeasure) -> str:
+    """Return a name for an element of a list that is not the name of a column of the same condition."""
+    taken = {attribute.name.casefold() for attribute in attributes}
+    while word in taken:
+        word += "_"
+    return word
+
+
+def by_day(sql_type: str, other: str) -> tuple[bool, bool]:
+    """Return for each of two types of elements whether its values are times that compare with dates: by their day."""
+    times = sql_type.startswith("TIMESTAMP"), other.startswith("TIMESTAMP")
+    return times[0] and other == "DATE", times[1] and sql_type == "DATE"
 
 
 def measure_sql(attribute: AttributeMeasure, op: str) -> tuple[str, str]:

@@ -112,6 +112,18 @@ Measure: TypeAlias = str | PathFunction
 
 
 @dataclass(frozen=True)
+class OtherAttribute:
+    """An attribute on the right side of a comparison, where a text would be a constant."""
+
+    name: str
+    at: int = _at()
+
+    def __str__(self) -> str:
+        plain = not self.name[0].isdecimal() and self.name not in ("true", "false")
+        return identifier(self.name) if plain else in_backticks(self.name)
+
+
+@dataclass(frozen=True)
 class Comparison:
     """A comparison of a measure with another value; ``op`` is one of = != < <= > >=.
 
@@ -120,12 +132,12 @@ class Comparison:
 
     measure: Measure
     op: str
-    value: Value | PathFunction | Aggregate
+    value: Value | OtherAttribute | PathFunction | Aggregate
     at: int = _at()
 
     def __str__(self) -> str:
         measure = self.measure if isinstance(self.measure, PathFunction) else _attribute(self.measure)
-        value = self.value if isinstance(self.value, (PathFunction, Aggregate)) else _value(self.value)
+        value = _value(self.value) if isinstance(self.value, (str, int, float, Slot)) else self.value
         return f"{measure} {self.op} {value}"
 
 

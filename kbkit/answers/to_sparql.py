@@ -32,6 +32,7 @@ from kbkit.answers.algebra import (
 from kbkit.answers.bind import Bindings, Constant
 from kbkit.answers.operator_tree import operators
 from kbkit.answers.sparql_measures import SparqlMeasures, indented
+from kbkit.answers.sql_parts import by_day
 from kbkit.answers.to_sql import wrapped
 from kbkit.answers.total_sparql import TotalSparql
 from kbkit.errors import KbError
@@ -301,6 +302,8 @@ class _Sparql(SparqlMeasures):
         if test.op == "missing":
             inside = f"{triple} FILTER({real})" if real else triple
             return [f"FILTER {'' if test.negated else 'NOT '}EXISTS {{ {inside} }}"]
+        if test.other is not None:
+            return self.pair(test, triple, value, *attribute(test.other.name, node))
         values = [self.value(name, element) for name in test.parameters]
         if test.op == "contains":
             condition = "!" * test.negated + self.contains(value, test.parameters[0])
@@ -311,6 +314,17 @@ class _Sparql(SparqlMeasures):
         else:
             condition = f"{value} {test.op} {values[0]}"
         return [triple, f"FILTER({f'{real} && ' if real else ''}{condition})"]
+
+    def pair(self, test: AttributeCondition, triple: str, value: str, other_triple: str, other: str) -> list[str]:
+        """Return the lines of a comparison of two attributes, whose values ``value`` and ``other`` are bound to."""
+        assert test.other is not None
+        kinds = [kind.removesuffix("[]") for kind in (test.sql_type, test.other.sql_type)]
+        both = list(zip((value, other), kinds, by_day(kinds[0], kinds[1]), strict=True))
+        conditions = [f"{variable} = {variable}" for variable, kind, _ in both if kind in ("DOUBLE", "FLOAT")]
+        casts = ["xsd:date" if day else "xsd:integer" if kind == "BOOLEAN" else "" for _, kind, day in both]
+        sides = [f"{cast}({side[0]})" if cast else side[0] for side, cast in zip(both, casts, strict=True)]
+        conditions.append(f"{sides[0]} {test.op} {sides[1]}")
+        return [triple, other_triple, f"FILTER({' && '.join(conditions)})"]
 
     def attribute(self, name: str, node: str) -> tuple[str, str]:
         """Return a line that binds a new variable to each value of an attribute, and the variable."""

@@ -30,6 +30,7 @@ from kbkit.answers.syntax import (
     Nodes,
     Not,
     Order,
+    OtherAttribute,
     Path,
     PathFunction,
     SavedSet,
@@ -172,6 +173,9 @@ class _Builder(lark.Transformer[lark.Token, Any]):
         measure, op, value = parts
         measured, at = _measure(measure)
         return Comparison(measured, str(op), value, at)
+
+    def other(self, parts: list[lark.Token]) -> OtherAttribute:
+        return OtherAttribute(_plain(parts[0]), parts[0].start_pos or 0)
 
     def missing(self, parts: list[Any]) -> Condition:
         negation, _, attribute = parts

@@ -152,13 +152,17 @@ class _Facts:
         raise AssertionError(operator)
 
     def _values(self, operator: AttributeFilter, nodes: Ids) -> list[list[str]]:
-        names = [test.attribute for test in operator.conditions]
+        names = list(dict.fromkeys(name for test in operator.conditions for name in test.attributes))
         columns, table = ", ".join(map(quote, names)), self.session.table(operator.type)
         sql = f"SELECT {columns} FROM {table} WHERE id IN (SELECT unnest($ids)) ORDER BY id"
         rows = self.session.stores.tables.rows(sql, {"ids": nodes.tolist()})
-        return [
-            [f"{name} is missing" if v is None else f"{name} = {_cell(v)}" for name, v in zip(names, row, strict=True)]
+        texts = [
+            {n: f"{n} is missing" if v is None else f"{n} = {_cell(v)}" for n, v in zip(names, row, strict=True)}
             for row in rows
+        ]
+        return [
+            [f" {test.op} ".join(text[name] for name in test.attributes) for test in operator.conditions]
+            for text in texts
         ]
 
     def _measured(self, node_type: str | None, measure: Measure, nodes: Ids, op: str = "") -> list[str]:
@@ -297,6 +301,8 @@ def _describe_move(move: Move, bound: Bindings) -> str:
 
 
 def _describe_condition(test: AttributeCondition, bound: Bindings) -> str:
+    if test.other is not None:
+        return f"{identifier(test.attribute)} {test.op} {identifier(test.other.name)}"
     values = [value.text for name in test.parameters if isinstance(value := bound[name], Constant)]
     if test.op == "missing":
         return f"{'not ' if test.negated else ''}missing({identifier(test.attribute)})"

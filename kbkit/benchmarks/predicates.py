@@ -107,8 +107,8 @@ def _problem(operator: Operator, schema: Schema) -> str:
         names = {move.relation: unfit_relation(schema.relation(move.relation)) for move in operator.moves}
     elif isinstance(operator, AttributeFilter):
         known = {a.name: a for kind in schema.node_types for a in kind.attributes}
-        names = {condition.attribute: unfit_attribute(known[condition.attribute]) for condition in operator.conditions
-                 if condition.attribute in known}  # fmt: skip
+        tested = [name for condition in operator.conditions for name in condition.attributes]
+        names = {name: unfit_attribute(known[name]) for name in tested if name in known}
         if operator.type:  # the Maker of a car maker is its name
             last = type_noun(operator.type).rpartition(" ")[2]
             names |= {name: A_NAME for name in names if _words(known[name]).casefold() == last}

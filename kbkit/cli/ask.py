@@ -207,7 +207,7 @@ def _write_result(
         note(context, [result.unused_choice])
     if answers is None:
         raise KbError(
-            "The question names nothing in this KB",
+            result.without_reading[:1].upper() + result.without_reading[1:],
             "Search by words: ",
             Command(f"search KB {result.question!r}"),
             "; or use a language model, for example ",

@@ -123,9 +123,17 @@ class AskResult:
         if self.is_sure:
             return ""
         if self.reading is None:
-            return "Not answered: the question names nothing in this KB"
+            return f"Not answered: {self.without_reading}"
         doubts = "; ".join(self.doubts) or "no reading is certain enough"
         return f"Not answered: {doubts} (confidence {self.confidence:.2f})"
+
+    @property
+    def without_reading(self) -> str:
+        """Why the question has no reading, in words; empty if it has one."""
+        if self.reading is not None:
+            return ""
+        doubts = self.doubts if self._read.by_clauses.links else []
+        return "; ".join(doubts) or "the question names nothing in this KB"
 
     def closest(self, limit: int) -> list[str]:
         """Return the expressions of the best readings, at most ``limit``."""

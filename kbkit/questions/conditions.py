@@ -24,11 +24,12 @@ from kbkit.english.question_words import goodness
 from kbkit.questions.attribute_tests import ConditionPart
 from kbkit.questions.clauses import AskedTarget, Most, Restriction, is_type
 from kbkit.questions.directions import agent_of
-from kbkit.questions.expressions import both, whole_number
+from kbkit.questions.expressions import both, counting_those, whole_number
 from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.lexicon import LITERAL, label_words, stem
 from kbkit.questions.meanings import NO_ATTRIBUTE, NotReadError
-from kbkit.questions.measure_rules import MeasureRestriction, MeasureTests
+from kbkit.questions.measure_rules import MeasureRestriction
+from kbkit.questions.pair_rules import PairRestriction, PairTests
 from kbkit.questions.question_link import QuestionLink
 
 _SAID = 0.6
@@ -41,7 +42,7 @@ _CLEARLY = 0.2
 """How much better a word must say one of two attributes that have a value."""
 
 
-class ConditionPlanner(MeasureTests):
+class ConditionPlanner(PairTests):
     """Writes the nodes that meet the conditions of one question."""
 
     def _has_best_of_groups(self, totals: list[AskedTarget]) -> bool:
@@ -66,7 +67,7 @@ class ConditionPlanner(MeasureTests):
                 if owner != focus or len(clauses.groups) > 1:
                     raise NotReadError("a superlative for each")
                 superlative = replace(superlative, per=self._group(clauses.groups[0]))
-            tree = self._kept(tree, superlative, most)
+            tree = self._kept(tree, counting_those(superlative, tree), most)
         if owner != focus:
             tree = self._followed(tree, self._path(owner, focus))
         return tree
@@ -320,6 +321,8 @@ class ConditionPlanner(MeasureTests):
         """Return a condition as a test of a type, or as named nodes of a type."""
         if isinstance(restriction, MeasureRestriction):
             return self._measure_part(restriction)
+        if isinstance(restriction, PairRestriction):
+            return self._pair_part(restriction, near)
         if restriction.values and not restriction.values[0].number and restriction.operand != "node":
             return self._valued(restriction, near)
         if restriction.operand == "number" and restriction.label is not None:

@@ -21,6 +21,7 @@ from kbkit.answers.syntax import (
     Measure,
     Name,
     Nodes,
+    OtherAttribute,
     Path,
     PathFunction,
     Step,
@@ -150,6 +151,8 @@ class ReadingWords:
                 return f"{self._measure(test.measure)} {_OPS[test.op]} the {self._total(total)}"
             case Comparison(value=PathFunction() as other):
                 return f"{self._measure(test.measure)} {_OPS[test.op]} the {self._measure(other)}"
+            case Comparison(value=OtherAttribute(name=other)):
+                return f"{self._measure(test.measure)} {_OPS[test.op]} the {_quoted(other)}"
             case Comparison():
                 return f"{self._measure(test.measure)} {_OPS[test.op]} {test.value}"
         raise _NoWordsError

@@ -32,6 +32,7 @@ from kbkit.questions.link_words import is_participle
 from kbkit.questions.measure_rules import measures
 from kbkit.questions.number_rules import equal_numbers
 from kbkit.questions.of_two_rules import of_two
+from kbkit.questions.pair_rules import pairs
 from kbkit.questions.phrase_rules import asides, ever, ranks
 from kbkit.questions.question import Question
 from kbkit.questions.question_link import QuestionLink
@@ -359,6 +360,7 @@ def read_clauses(question: Question, links: list[QuestionLink]) -> Clauses:
     beginning(at)
     asides(at)
     ranks(at)
+    pairs(at)
     references = _references(at)
     for rule in (
         of_two,

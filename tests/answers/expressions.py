@@ -125,8 +125,18 @@ class Writer:
                 a: k for a, k in self.graph.kinds.items() if any(n.attributes.get(a) is not None for n in members)
             }
         attribute = self.rng.choice(list(kinds))
+        if self.one_in(6):
+            return self.pair(attribute, kinds)
         present = [v for n in members for v in oracle.present(n, attribute)]
         return self.condition(attribute, kinds[attribute].removesuffix("[]"), present)
+
+    def pair(self, attribute: str, kinds: Mapping[str, str]) -> str:
+        """A comparison with another attribute, mostly one of its kind."""
+        categories = [{"DOUBLE", "BIGINT"}, {"DATE", "TIMESTAMP"}, {"VARCHAR"}, {"BOOLEAN"}]
+        [category] = [c for c in categories if kinds[attribute].removesuffix("[]") in c]
+        alike = [a for a in kinds if kinds[a].removesuffix("[]") in category]
+        other = self.rng.choice(list(kinds) if self.wrong else alike)
+        return f"{tick(attribute)} {self.rng.choice(['=', '!=', '<', '<=', '>', '>='])} {tick(other)}"
 
     def condition(self, attribute: str, plain: str, present: list[Any]) -> str:
         op = self.rng.choice(
@@ -154,6 +164,8 @@ class Writer:
         if choice == 2 and function is not None:
             mine = self.path_function(wanted) if self.one_in(2) else None
             alike = [a for a in self.attributes(wanted) if self.plain_kind(a) == function[1]]
+            if alike and self.one_in(3):
+                return f"{function[0]} {sign} {tick(self.rng.choice(alike))}"
             left = mine[0] if mine else tick(self.rng.choice(alike or self.attributes(wanted)))
             return f"{left} {sign} {function[0]}"
         if function is None or self.one_in(2):
@@ -352,6 +364,8 @@ class Writer:
             row for (_, r, _), several in sorted(self.graph.rows.items(), key=str) if r == relation for row in several
         ]
         attribute = self.rng.choice(list(known))
+        if self.one_in(5):
+            return self.pair(attribute, known)
         present = [v for row in rows for v in oracle.values(row.get(attribute))]
         return self.condition(attribute, known[attribute].removesuffix("[]"), present)
 

@@ -285,18 +285,37 @@ class Oracle:
         known = self.graph.edge_kinds.get(relation, {})
         if edge.conditions and edge.closure:
             raise RefusedError("repeated, with conditions")
-        tests = []
+        tests: list[Callable[[Mapping[str, Any]], bool]] = []
         for condition in edge.conditions:
+            if isinstance(condition, syntax.Comparison) and isinstance(condition.value, syntax.OtherAttribute):
+                tests.append(self.passing_pair(condition, known))
+                continue
             if not isinstance(condition, syntax.Condition):
                 raise RefusedError("no condition on an attribute")
             name = self.name_of(condition.attribute, known)
-            tests.append((name, self.passing(name, known[name], condition)))
+            passes = self.passing(name, known[name], condition)
+            tests.append(lambda row, name=name, passes=passes: passes(values(row.get(name))))  # type: ignore[misc]
         return [
             ((h, t) if way == "forward" else (t, h)) + (row,)
             for h, r, t in self.graph.edges
             for row in (self.graph.rows.get((h, r, t), ({},)) if r == relation else ())
-            if all(passes(values(row.get(name))) for name, passes in tests)
+            if all(passes(row) for passes in tests)
         ]
+
+    def passing_pair(self, test: syntax.Comparison, known: Mapping[str, str]) -> Callable[[Mapping[str, Any]], bool]:
+        """Whether the attributes of an edge compare with each other."""
+        assert isinstance(test.measure, str)
+        assert isinstance(test.value, syntax.OtherAttribute)
+        names = [self.name_of(name, known) for name in (test.measure, test.value.name)]
+        kinds = [known[name].removesuffix("[]") for name in names]
+        days = kinds_by_day(*kinds)
+        check_comparable(*([] if days else kinds))
+
+        def passes(row: Mapping[str, Any]) -> bool:
+            mine, theirs = ([by_day(v, days) for v in values(row.get(name))] for name in names)
+            return any(compares(a, test.op, [b]) for a in mine for b in theirs)
+
+        return passes
 
     def direction(self, relation: str, source: str | None, target: str | None) -> str:
         if self.fits(relation, source, target):
@@ -413,7 +432,17 @@ class Oracle:
         """The nodes of which some value compares with a constant, a value of theirs or one of the other expression."""
         each, other = self.measured(source, test.measure), test.value
         kinds = {self.kind(source.type, test.measure).removesuffix("[]")}
-        if isinstance(other, syntax.PathFunction):
+        if isinstance(other, syntax.OtherAttribute):
+            kinds.add(self.kind(source.type, other.name).removesuffix("[]"))
+            theirs = self.measured(source, other.name)
+            days = isinstance(test.measure, str) and kinds_by_day(*kinds)
+            if days:
+                kinds = {"DATE"}
+                each, theirs = (
+                    {ref: [by_day(item, days) for item in items] for ref, items in side.items()}
+                    for side in (each, theirs)
+                )
+        elif isinstance(other, syntax.PathFunction):
             kinds.add(self.kind(source.type, other))
             theirs = self.measured(source, other)
         elif isinstance(other, syntax.Aggregate):
@@ -422,8 +451,7 @@ class Oracle:
             kinds.add("BIGINT" if other.op in ("count", "avg") else self.column_kind(other))
         else:
             return self.compared_with_constant(source, test, each, *kinds)
-        if len(kinds) > 1 and not kinds <= {"BIGINT", "DOUBLE"}:
-            raise RefusedError("not comparable")
+        check_comparable(*kinds)
         passing = (r for r, items in each.items() if any(compares(i, test.op, [v]) for i in items for v in theirs[r]))
         return Typed(source.type, frozenset(passing))
 
@@ -709,6 +737,22 @@ def values(value: Any) -> list[Any]:
     return [item for item in items if item is not None and not (isinstance(item, float) and math.isnan(item))]
 
 
+def check_comparable(*kinds: str) -> None:
+    """Refuse to compare values of different kinds."""
+    if len({*kinds}) > 1 and not {*kinds} <= {"BIGINT", "DOUBLE"}:
+        raise RefusedError("not comparable")
+
+
+def kinds_by_day(*kinds: str) -> bool:
+    """Whether a date compares with a time."""
+    return {*kinds} == {"DATE", "TIMESTAMP"}
+
+
+def by_day(item: Any, days: bool) -> Any:
+    """The day of a time."""
+    return item.date() if days and isinstance(item, dt.datetime) else item
+
+
 def compares(item: Any, op: str, values: list[Any]) -> bool:
     if op == "contains":
         return values[0].lower() in item.lower()
@@ -741,7 +785,8 @@ def starts_of(value: Any, kind: str) -> tuple[str, str] | None:
 
 def has_periods(condition: syntax.Test, known: Mapping[str, str]) -> bool:
     """Whether a date of an edge may be in any of several periods: in one of a list, or before or after one."""
-    assert isinstance(condition, syntax.Condition)
+    if not isinstance(condition, syntax.Condition):
+        return False
     kind = known.get(condition.attribute, "")
     is_several = condition.op == "!=" or condition.negated or (condition.op == "in" and len(condition.values) > 1)
     return is_several and kind in ("DATE", "TIMESTAMP") and any(starts_of(v, kind) for v in condition.values)

@@ -53,6 +53,10 @@ EXPRESSIONS = {
         'country{area_km2 > values(country:"India", area_km2)}{count(<- river) > avg(country, count(<- river))}',
     ),
     "compared-lists": ("world", "country{name = values(city, name)} | country{area_km2 != values(country, area_km2)}"),
+    "two-attributes": (
+        "small",
+        "drug{weight < year, code != key} | drug{updated > first_seen} | (person -> [order{source = source}] -> drug)",
+    ),
     "negated": ("world", 'country{not (un_status = "member"), name not in ["Kosovo"], name not contains "x"}'),
     "years": ("small", 'drug{first_seen = "1921-07"} | drug{first_seen != 1921} | drug{updated >= 2024}'),
     "through-any": ("world", 'river:"Danube" -> [flows_through] -> * -> [capital] -> city'),

@@ -140,6 +140,13 @@ SMALL = {
     "drug{weight = 'x'}": "Column 6",
     "person{approved = true}": "Column 8",
     f"person -> [knows{{since not in {list(range(1990, 2000))}}}] -> person": "Column 18",
+    "drug{weight > name}": "Column 15",
+    "drug{year > first_seen}": "Column 13",
+    "drug{approved = true, code = yes}": "Column 30",
+    "drug{weight > yaer}": "Column 15",
+    "person -> [order{quantity > since}] -> drug": "Column 29",
+    "person -> [order{quantity > quantities}] -> drug": "Column 29",
+    "person{max(-> [order] -> drug, first_seen) > year}": "Column 46",
 }
 
 

@@ -115,6 +115,19 @@ def test_a_proof_has_the_attributes_of_edges(small: KnowledgeBase) -> None:
     assert absent == ("person -> [order{quantity > 2}] -> drug",)
 
 
+def test_a_proof_has_both_of_two_attributes(small: KnowledgeBase) -> None:
+    found = small.answers("drug{weight < year, name != code}")
+    both = ("weight = 0.13 < year = 1957", "name = 5-FU / fluorouracil != code = 0042")
+    assert found.why("drug#1").facts == both
+    each = {"weight = 0.13", "year = 1957", "name = 5-FU / fluorouracil", "code = 0042"}
+    assert set(found.why("drug#1", all=True).facts) == each
+    edges = small.answers("person#1 -> [order{quantity <= quantity, source = source}] -> drug").why("drug#1")
+    texts = ("quantity = 2", "quantity = 3", "source = pharmacy")
+    assert sorted(edges.facts) == [f"Zoë Müller: [order] -> 5-FU / fluorouracil: {text}" for text in texts]
+    absent = small.answers("drug - drug{weight < year, approved = true}").why("drug#00123").absent
+    assert absent == ("drug{weight < year, approved = true}",)
+
+
 @pytest.mark.parametrize("node", ["drug#00123", "person#1", 0])
 def test_no_proof_for_a_node_that_is_not_an_answer(small: KnowledgeBase, node: int | str) -> None:
     with pytest.raises(KbError, match="is not an answer"):

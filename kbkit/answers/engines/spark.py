@@ -322,6 +322,7 @@ def _check_types(plan: Plan) -> None:
         tested: list[algebra.AttributeCondition | algebra.AttributeMeasure] = (
             list(operator.conditions) if isinstance(operator, AttributeFilter) else []
         )
+        tested += [test.other for test in tested if isinstance(test, algebra.AttributeCondition) and test.other]
         if isinstance(operator, Extreme) and isinstance(operator.measure, algebra.AttributeMeasure):
             tested.append(operator.measure)
         for test in tested:

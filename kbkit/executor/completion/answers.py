@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from kbkit.answers.syntax import Edge, Key, identifier, quoted
+from kbkit.answers.resolve_conditions import is_comparable
+from kbkit.answers.syntax import Edge, Key, OtherAttribute, identifier, quoted
 from kbkit.executor.completion.answers_context import COUNT, AnswersContext, CursorReader
 from kbkit.executor.completion.open_path import OpenPath
 from kbkit.executor.completion.ranking import (
@@ -29,6 +30,7 @@ _OPERATORS = {
     **{"=": "equal", "!=": "not equal", "<": "less", "<=": "at most", ">": "more", ">=": "at least"},
     **{"in [": "one of", "not in [": "none of", "contains": "contains this text"},
 }
+_COMPARISONS = {sign for sign in _OPERATORS if sign[0] in "=!<>"}
 _SET_SIGNS = {"& ": "and", "| ": "or", "- ": "without", "{": "filter by attributes"}
 _ARROWS = {"-> ": "forward step", "<- ": "backward step"}
 _LISTED_RELATIONS = 3
@@ -306,19 +308,32 @@ def _after_attribute(vocabulary: Vocabulary, here: AnswersContext, text: str, at
 
 
 def _value(vocabulary: Vocabulary, here: AnswersContext, text: str, at: int) -> list[Candidate]:
-    """Complete the right side of a condition: a value of the attribute, or a function of other nodes."""
+    """Complete the right side of a condition: a value or another attribute, or a function of other nodes."""
     found: list[Candidate] = []
     kinds = {name.casefold(): kind for name, kind, _ in _attributes(vocabulary, here)}
-    if here.type is not None and kinds.get(here.attribute.casefold(), "").startswith("VARCHAR"):
+    if here.type is not None and here.quote != "`" and kinds.get(here.attribute.casefold(), "").startswith("VARCHAR"):
         closed = here.quote == text[at : at + 1] != ""
         for value in vocabulary.values(here.type, here.attribute, here.typed, NAMES):
             inserted = quoted(value)
             if here.quote == "'":
                 inserted = f"'{inserted[1:-1].replace(chr(39), chr(92) + chr(39))}'"
             found.append(candidate(inserted[:-1] if closed else inserted, here.start, value, "value"))
+    if here.quote in ("", "`") and here.operator in _COMPARISONS:
+        found += ranked(here.typed, _others(vocabulary, here, kinds), here.start)
     if not here.quote and here.typed and not here.relation:
         return [*found, *starting(here.typed, [*_VALUES, *_FUNCTIONS], here.start)]
     return found
+
+
+def _others(vocabulary: Vocabulary, here: AnswersContext, kinds: dict[str, str]) -> list[CompletionItem]:
+    """Return the attributes with which the one on the left compares."""
+    mine = here.attribute.casefold()
+    kind = "BIGINT" if here.attribute == COUNT else kinds.get(mine, "")
+    return [
+        CompletionItem(name, str(OtherAttribute(name)), other, 1, label)
+        for name, other, label in _attributes(vocabulary, here)
+        if name.casefold() != mine and is_comparable(kind, other, by_day=here.attribute != COUNT)
+    ]
 
 
 # -- operators -------------------------------------------------------------------------------------------------------

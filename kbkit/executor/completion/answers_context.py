@@ -43,6 +43,8 @@ class AnswersContext:
     depth: int = 0
     relation: str = ""
     """The relation in whose braces the cursor is, on the attributes of its edges."""
+    operator: str = ""
+    """The operator before a value, unless that is one of a list."""
 
 
 class CursorReader:
@@ -106,7 +108,10 @@ class CursorReader:
         path = self.paths[-1]
         node_type = path.types[-1] if path.types else None
         attribute = self.conditions[0] if self.conditions else ""
-        return AnswersContext(kind, typed, start, path, quote, self.head, node_type, attribute, len(self.paths))
+        is_single = self.conditions is not None and len(self.conditions) == 2 and self.state != "list"
+        operator = self.conditions[1] if self.conditions is not None and is_single else ""
+        at = (path, quote, self.head, node_type, attribute, len(self.paths))
+        return AnswersContext(kind, typed, start, *at, operator=operator)
 
     def edge(self, start: int) -> AnswersContext:
         """Return the context inside open brackets."""

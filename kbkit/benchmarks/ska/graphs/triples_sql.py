@@ -51,9 +51,11 @@ def _problem(operator: Operator, schema: Schema) -> str:
     if isinstance(operator, (AllNodes, Hop)) and operator.type and schema.type(operator.type).others:
         return "it has a type that is a secondary type of some nodes"
     if isinstance(operator, AttributeFilter):
+        pairs = any(test.other is not None for test in operator.conditions)
         names = any(test.attribute in ("name", "key") for test in operator.conditions)
         missing = any(test.op == "missing" for test in operator.conditions)
-        return "it asks for missing values" if missing else "it has a condition on names or keys" if names else ""
+        reasons = {"it asks for missing values": missing, "it has a condition on names or keys": names}
+        return next((reason for reason, holds in {**reasons, "it compares attributes": pairs}.items() if holds), "")
     moves = operator.moves if isinstance(operator, Hop) else ()
     if any(move.conditions for move in moves):
         return "it has a condition on the edges of a step"
