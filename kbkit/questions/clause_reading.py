@@ -121,8 +121,7 @@ class ClauseReader:
         if all(events) and (at := self._nouns.asked(question, links)) >= 0:
             clauses.nouns.add(question.tokens[at].word)  # staff in Paris: a verb nowhere
         clauses.unexplained = [word for word in clauses.unexplained if word not in about]
-        kinds = {link.first for link in links if link.last == link.first + 1 and _is_whole_type(link)}
-        words = [question.tokens[at].word for at in question.content(kinds)]
+        words = [question.tokens[at].word for at in question.content(set())]
         planner = Planner(self.elements, links, clauses, words, [token.word for token in question.tokens])
         try:
             tree = planner.plan()
@@ -137,11 +136,6 @@ class ClauseReader:
         except NotReadError as error:
             return ClauseReading(self.elements, links, clauses, planner, None, str(error))
         return ClauseReading(self.elements, links, clauses, planner, tree)
-
-
-def _is_whole_type(link: QuestionLink) -> bool:
-    """Return whether a link is a type by its whole name, which says no relation besides."""
-    return bool(link.labels) and not link.labels[0].attribute and link.labels[0].score >= 1 and not link.role
 
 
 def _other_than_named(question: Question, links: list[QuestionLink], tree: Expression) -> str:

@@ -100,6 +100,8 @@ class Meanings:
         self._links = links
         self.elements, self.clauses, self.doubts = elements, clauses, Doubts()
         self._words = list(words)
+        kinds = {link.text.casefold() for link in links if link.is_whole_type}
+        self._apart_from_types = [word for word in self._words if word not in kinds]
         self.focus = -1
         self._taken: set[tuple[int, int]] = set()
         self._guesses: set[str] = set()
@@ -217,7 +219,7 @@ class Meanings:
                     continue  # the newest game is not the one with the least minimum age
                 if is_dated and not self._type_of(LabelOption(kind, element.name)).startswith(("DATE", "TIMESTAMP")):
                     continue
-                hint = _HINT * self._expressed([at])  # born after 1990: a date of birth, not of death
+                hint = _HINT * self._expressed([at], self._words)  # born after 1990: a date of birth, not of death
                 is_timed = "date" in nouns and self.elements.is_yearly(kind, element.name)
                 if is_timed and not {*label_words(self.elements.types[kind].name)}.isdisjoint(
                     label_words(element.name)
@@ -265,11 +267,12 @@ class Meanings:
         paths = [list(path) for path in self.elements.paths(source, target)]
         return sorted(paths, key=lambda path: -self._expressed(path)) if len(paths) > 1 else paths
 
-    def _expressed(self, path: list[int]) -> float:
-        """Return how well the words of the question express some elements, such as the relations of a path."""
+    def _expressed(self, path: list[int], words: Sequence[str] | None = None) -> float:
+        """Return how well words of the question express some elements; words for types express no relations."""
         similar = self.elements.labels.similarity
         found = (self.elements.all[at].label for at in path)
-        return sum(max((float(similar(word)[label]) for word in self._words), default=0.0) for label in found)
+        words = self._apart_from_types if words is None else words
+        return sum(max((float(similar(word)[label]) for word in words), default=0.0) for label in found)
 
     def _path(self, source: int, target: int) -> list[int]:
         if source == target:

@@ -39,6 +39,11 @@ class QuestionLink:
         return bool(self.values or self.nodes or self.is_quoted) and not self.labels
 
     @property
+    def is_whole_type(self) -> bool:
+        """Whether it is a type by its whole name, which says no relation besides."""
+        return bool(self.labels) and not self.labels[0].attribute and self.labels[0].score >= 1 and not self.role
+
+    @property
     def is_verb(self) -> bool:
         """Whether it is a participle that only derives from a label or is a part of one: *opened*, of opening_year."""
         if not self.labels or " " in self.text or not is_participle(self.text):
