@@ -94,6 +94,16 @@ OUTCOMES = _words("win wins won winning lose loses lost losing drew drawn beat b
 LIGHT_VERBS = _words("been come done given gotten had held made occurred happened placed recorded registered taken")
 """Participles that add no condition: ``games that have been held``."""
 
+ENDS = {
+    "from": frozenset(
+        "from origin source start departure departing depart sender sent donor giver seller payer pickup".split()  # noqa: SIM905
+    ),
+    "to": frozenset(
+        "to destination dest target end arrival arriving arrive recipient receiver payee buyer dropoff".split()  # noqa: SIM905
+    ),
+}
+"""Words of columns and relations for what something comes from, and what it goes to, by the preposition."""
+
 FREQUENT = ("common", "frequent", "frequently", "popular", "commonly")
 """Words after *most* for what there is most of."""
 

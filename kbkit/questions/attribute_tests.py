@@ -23,6 +23,7 @@ from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.lexicon import label_words
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.meanings import Meanings, NotReadError
+from kbkit.questions.question_link import QuestionLink
 from kbkit.questions.units import UNITS, converted, unit_of
 
 _SAID = 0.4
@@ -38,6 +39,8 @@ class ConditionPart:
     tests: tuple[Test, ...] = ()
     tree: Expression | None = None
     negated: bool = False
+    link: QuestionLink | None = None
+    """The words of the value, before which a preposition may say how it is related."""
 
 
 class AttributeTests(Meanings):

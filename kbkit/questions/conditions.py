@@ -20,7 +20,7 @@ from kbkit.answers.syntax import (
     ValueColumn,
 )
 from kbkit.english.headings import attribute_heading
-from kbkit.english.question_words import goodness
+from kbkit.english.question_words import ENDS, goodness
 from kbkit.questions.attribute_tests import ConditionPart
 from kbkit.questions.clauses import AskedTarget, Most, Restriction, is_type
 from kbkit.questions.directions import agent_of
@@ -136,7 +136,7 @@ class ConditionPlanner(PairTests):
                 continue
             kind = self._owner(restriction, [*near, *inside])
             (inside[kind] if kind in inside and kind != owner else plain).append(restriction)
-        parts = [self._part(restriction, owner, near) for restriction in plain]
+        parts = [replace(self._part(one, owner, near), link=next(iter(one.values), None)) for one in plain]
         if self.clauses.is_either and len(parts) > 2:
             raise NotReadError("'or'")
         if self.clauses.is_either and len(parts) == 2:
@@ -257,8 +257,8 @@ class ConditionPlanner(PairTests):
         others: dict[int, list[ConditionPart]] = {}
         for part in parts:
             if part.owner != owner and not part.negated:
-                same = [test for one in others.get(part.owner, ()) for test in one.tests]
-                is_other = not part.tests or any(_excludes(test, one) for test in part.tests for one in same)
+                before = others.get(part.owner, [])
+                is_other = not part.tests or any(self._are_apart(part, one) for one in before)
                 others.setdefault(-1 - len(others) if is_other else part.owner, []).append(part)
         inside = self._nested(owner, {number: group[0].owner for number, group in others.items()})
 
@@ -276,12 +276,25 @@ class ConditionPlanner(PairTests):
                 row = both(row, self._followed(found(number), self._path(outside.pop(number), kind)))
             tree = both(tree, self._followed(row, self._path(kind, owner)))
         for number, kind in outside.items():
-            tree = both(tree, self._reached(found(number), kind, owner))
+            inner = found(number)
+            self._leading = others[number][0].link
+            tree = both(tree, self._reached(inner, kind, owner))
         for part in parts:
+            self._leading = part.link
             if part.negated:
                 inner = self._joined(part.owner, [ConditionPart(part.owner, part.tests, part.tree)])
                 tree = Combine("-", (tree, self._followed(inner, self._path(part.owner, owner))))
+        self._leading = None
         return tree
+
+    def _are_apart(self, part: ConditionPart, other: ConditionPart) -> bool:
+        """Return whether two conditions are on two nodes of a type: by their values, or *from* one *to* the other."""
+        ends = [
+            self._tokens[one.link.first - 1] if one.link is not None and one.link.first else "" for one in (part, other)
+        ]
+        if ends[0] != ends[1] and {*ends} <= {*ENDS}:
+            return True
+        return any(_excludes(test, one) for test in part.tests for one in other.tests)
 
     def _rows(self, owner: int, kinds: dict[int, int]) -> dict[int, list[int]]:
         """Return the types whose nodes must meet several conditions each: *birds that Ann saw at the lake*.
@@ -441,6 +454,8 @@ class ConditionPlanner(PairTests):
         similar, word = said[ranked[0]]
         if len(ranked) > 1 and ranked[0][0] == ranked[1][0] and similar - said[ranked[1]][0] < _CLEARLY:
             self.doubts.choices += 1
+            if ranked[0][1] == ranked[1][1] and ranked[0][2] and ranked[1][2]:
+                raise NotReadError(f"which '{link.text}' is meant")  # transfers of Ann: hers, or those to her
         if similar >= _SAID and not is_labelled:
             self._saying.add(word)
         return ranked[0][1:]

@@ -23,7 +23,7 @@ from kbkit.english.question_words import (
 )
 from kbkit.english.stems import PEOPLES
 from kbkit.english.thesaurus import related_words
-from kbkit.english.words import lemmas_of, may_be_verb, singular
+from kbkit.english.words import is_plural, lemmas_of, may_be_verb, singular
 from kbkit.questions.compound_links import compounds
 from kbkit.questions.directions import ACTIVE, voice
 from kbkit.questions.elements import Elements
@@ -329,7 +329,8 @@ class Linker:
         people = self.elements.people_called(word)
         hops = [self.elements.all[hop] for hop in self.elements.role_hops(word)]
         if not people and (hops and "NOUN" in lemmas_of(singular(word)) and not may_be_verb(word)):
-            people = {hop.target for hop in hops if hop.forward}  # the end that the label is about
+            ends = (hop for hop in hops if hop.forward and not is_plural(label_words(hop.name)[-1]))
+            people = {hop.target for hop in ends}  # capitals; but flights are no airports
         if len(people) != 1:
             return ()
         return tuple(hop for hop in self.elements.role_hops(word) if self.elements.all[hop].target in people)

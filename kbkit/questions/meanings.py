@@ -17,7 +17,7 @@ from kbkit.answers.syntax import (
     Path,
     PathFunction,
 )
-from kbkit.english.question_words import LIGHT_VERBS, PRICES, Adjective
+from kbkit.english.question_words import ENDS, LIGHT_VERBS, PRICES, Adjective
 from kbkit.english.words import PREPOSITIONS, may_be_verb
 from kbkit.questions.clauses import Clauses, is_type
 from kbkit.questions.elements import MAX_HOPS, MOST, Elements, numeric
@@ -108,6 +108,8 @@ class Meanings:
         """Nouns that stand for a type, and words that only a part of a value has."""
         self._used = -1
         """The hop whose neighbours a superlative counts, if a verb says it."""
+        self._leading: QuestionLink | None = None
+        """The value whose relation is chosen now."""
         self._saying: set[str] = set()
         """Words that say which attribute has a value."""
 
@@ -124,7 +126,14 @@ class Meanings:
         start = max((one.last for one in self._links if one.last <= link.first), default=0)
         words = [word for word in self._tokens[start : link.first] if word in self.clauses.unexplained]
         similar = self.elements.labels.similarity
+        if self._is_end(link, option.attribute):
+            return 1.0, ""
         return max(((float(similar(word)[labels[0]]), word) for word in words if labels), default=(0.0, ""))
+
+    def _is_end(self, link: QuestionLink, name: str) -> bool:
+        """Return whether a column or a relation is the end that the preposition before a value says: *from* Oslo."""
+        before = self._tokens[link.first - 1] if link.first else ""
+        return not ENDS.get(before, frozenset()).isdisjoint(label_words(name))
 
     def _said_of_nodes(self, link: QuestionLink, kind: int) -> tuple[float, str]:
         """Return how well the preposition before a name says nodes of a type: *from* a place, *about* a keyword."""
@@ -265,7 +274,15 @@ class Meanings:
     def _paths(self, source: int, target: int) -> list[list[int]]:
         """Return the shortest paths from one type to another, as hops; the ones that words express best first."""
         paths = [list(path) for path in self.elements.paths(source, target)]
+        ends = [path for path in paths if self._leads_from(source, path)]
+        paths = ends or paths
         return sorted(paths, key=lambda path: -self._expressed(path)) if len(paths) > 1 else paths
+
+    def _leads_from(self, kind: int, path: list[int]) -> bool:
+        """Return whether the preposition before a node or value of a type says the first relation of a path."""
+        links = self._links if self._leading is None else [self._leading]
+        named = (link for link in links if not link.labels and kind in link.node_types | link.value_types)
+        return any(self._is_end(link, self.elements.all[path[0]].name) for link in named)
 
     def _expressed(self, path: list[int], words: Sequence[str] | None = None) -> float:
         """Return how well words of the question express some elements; words for types express no relations."""

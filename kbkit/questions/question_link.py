@@ -39,6 +39,11 @@ class QuestionLink:
         return bool(self.values or self.nodes or self.is_quoted) and not self.labels
 
     @property
+    def value_types(self) -> frozenset[int]:
+        """The types whose attributes have the value."""
+        return frozenset(value.type for value in self.values)
+
+    @property
     def is_whole_type(self) -> bool:
         """Whether it is a type by its whole name, which says no relation besides."""
         return bool(self.labels) and not self.labels[0].attribute and self.labels[0].score >= 1 and not self.role

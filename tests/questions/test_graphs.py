@@ -108,3 +108,34 @@ def test_questions_about_graphs(kb: KnowledgeBase, question: str) -> None:
 @pytest.mark.parametrize("question", REFUSED)
 def test_refused_questions_about_graphs(kb: KnowledgeBase, question: str) -> None:
     assert answers(kb, question) is None
+
+
+FLIGHTS: dict[str, object] = {
+    "flights from Oslo": {"SK1", "SK2"},
+    "flights to Oslo": {"SK3"},
+    "flights from Oslo to Bergen": {"SK1"},
+    "flights from Oslo that do not go to Bergen": {"SK2"},
+    "how many flights from Norway to Denmark": 2,
+    "transfers from Ann": {"t1", "t5"},
+    "transfers to Ann": {"t2"},
+    "transfers of Ann": None,  # hers, or those to her
+}
+
+
+@pytest.fixture(scope="module")
+def trips(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+    folder = tmp_path_factory.mktemp("trips")
+    tables = {
+        "airports": "code,city,country|OSL,Oslo,Norway|BGO,Bergen,Norway|CPH,Copenhagen,Denmark",
+        "flights": "flight_no,origin,destination,price|SK1,OSL,BGO,70|SK2,OSL,CPH,90|SK3,CPH,OSL,95|SK4,BGO,CPH,40",
+        "transfers": "id,payer,payee,amount|t1,Ann,Bob,5|t2,Bob,Ann,7|t3,Cy,Bob,9|t4,Cy,Bob,2|t5,Ann,Cy,1",
+    }
+    for name, rows in tables.items():
+        (folder / f"{name}.csv").write_text(rows.replace("|", "\n"))
+    with kbkit.ingest(folder, out=folder / "trips.kb", stores=["adjacency", "text"]) as made:
+        yield made
+
+
+@pytest.mark.parametrize("question", FLIGHTS)
+def test_ends_that_prepositions_say(trips: KnowledgeBase, question: str) -> None:
+    assert answers(trips, question) == FLIGHTS[question]

@@ -196,6 +196,13 @@ def _has_own_key(candidate: _Candidate) -> bool:
     return declared and candidate.table.columns[key[0]].look == "text" and "name" in names.words(key[0])
 
 
+def _has_code(candidate: _Candidate) -> bool:
+    """Return whether the rows have a code of their own and say something: flights between airports, by their number."""
+    ids, columns = candidate.ids, candidate.table.columns
+    is_code = bool(ids) and columns[ids[0]].look == "text" and columns[ids[0]].distinct == candidate.table.rows
+    return is_code and not candidate.bare and bool(candidate.values)
+
+
 def _is_described(candidate: _Candidate) -> bool:
     """Return whether a table with a key describes things that join two types (an order of a person for a product)."""
     many = len(candidate.values) > _FEW and candidate.head.target != candidate.tail.target
@@ -223,6 +230,7 @@ NODES_INSTEAD: tuple[Callable[[_Candidate], bool], ...] = (
     _has_named_texts,
     _has_foreign_id,
     _has_own_key,
+    _has_code,
     _is_described,
     _names_its_ends,
     _is_in_a_folder,
