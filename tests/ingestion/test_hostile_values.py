@@ -51,7 +51,7 @@ EDGES = "head,relation,tail\na,knows,b\n"
         (lambda kb: kb.export("csv", "x" * 300), "names up to 255 bytes"),
         (lambda _: kbkit.open(3), "Invalid path: 3. Use text or a path"),
         (lambda _: kbkit.ingest("table", out="x", columns=[]), "Invalid columns: []. Use a mapping"),
-        (lambda _: kbkit.ingest("(" * 10_000, out="x"), "Unknown recipe or folder"),
+        (lambda _: kbkit.ingest("(" * 10_000, out="x"), "names up to 255 bytes"),
         (lambda _: kbkit.update("x", edges=[3]), "Invalid edges: 3"),
     ],
 )
