@@ -191,7 +191,7 @@ def unrelated(at: Rewriter) -> None:
         r"(?:(?:has|have|had|was|were|is|are|do|does|did|don|doesn|didn|hasn|haven|hadn|wasn|weren) (?:not |t )|never )"
     )
     at.apply(
-        rf"{aux}{negation}(?:been |ever |yet |actually )*{verb} (?:anything|anyone|anybody|any|at all|one|yet)", never
+        rf"{aux}{negation}(?:been |ever |yet |actually )*{verb} (?:anything|anyone|anybody|any|at all|one|yet)(?! {V})", never
     )
 
     def at_all(match: re.Match[str]) -> str | None:

@@ -17,6 +17,8 @@ _BEGINNING = r"^(?:(?:and|so|please|list|find|show|tell|me|us) )*"
 _WHO = re.compile(rf"{_BEGINNING}(whose|who|whom)\b")
 _HOW_MANY = re.compile(rf"\b(how many)\b|{_BEGINNING}(?:the )?(?:total )?(number of)\b")
 _HOW_MUCH = re.compile(r"\b(how much)\b")
+_MAX_COMPARED = 100_000
+"""Number of nodes up to which readings are compared by their values."""
 _EACH = re.compile(r"\b(?:each|every|per|by|respectively|all)\b")
 
 
@@ -64,3 +66,13 @@ def _has_number(elements: Elements, tree: Expression) -> bool:
 def _are_several(elements: Elements, tree: Expression) -> bool:
     """Return whether an expression gives values of several nodes, of which a total may be meant."""
     return isinstance(tree, Aggregate) and tree.op == "values" and len(AnswerSet(elements.session, tree)) > 1
+
+
+def content(answers: AnswerSet) -> tuple[object, bool]:
+    """Return what two readings with the same answers share, and whether there are no answers or a count of 0."""
+    if len(answers) > _MAX_COMPARED:
+        return answers.expression, False
+    value = answers.value
+    if value is None:
+        return answers.ids.tobytes(), not len(answers)
+    return repr(value), value == [] or (value == 0 and not isinstance(value, bool))

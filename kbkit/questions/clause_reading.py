@@ -10,6 +10,7 @@ import math
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 
 from kbkit.answers.answer_set import AnswerSet
 from kbkit.answers.syntax import (
@@ -28,7 +29,7 @@ from kbkit.english.question_words import DWELLING, OUTCOMES
 from kbkit.english.types import type_noun
 from kbkit.english.words import may_be_person, may_be_verb
 from kbkit.errors import KbError
-from kbkit.questions.answer_kinds import other_kind
+from kbkit.questions.answer_kinds import content, other_kind
 from kbkit.questions.candidates import Topic
 from kbkit.questions.clauses import Clauses
 from kbkit.questions.elements import VALUE, Elements
@@ -38,10 +39,11 @@ from kbkit.questions.links import Linker
 from kbkit.questions.meanings import NotReadError
 from kbkit.questions.measure_nouns import MeasureNouns
 from kbkit.questions.mentions import Mention
+from kbkit.questions.other_links import MAX_OTHERS, other_links
 from kbkit.questions.plans import Planner
 from kbkit.questions.question import Question
 from kbkit.questions.question_link import QuestionLink
-from kbkit.questions.target_rules import read_clauses
+from kbkit.questions.target_rules import PAIR, read_clauses
 from kbkit.questions.type_nouns import TypeNouns
 from kbkit.questions.values import AttributeValues
 
@@ -69,6 +71,8 @@ _AKIN = 0.4
 _DWELLING = frozenset(DWELLING) - {"living"}  # living writers
 _SAME = 0.75
 """Least similarity of a verb and a relation that it means."""
+_LEAST_OTHER = 0.5
+"""Least confidence of a reading by other links than the likeliest."""
 _MOST = 0.5
 """Fraction of the nodes that a superlative may keep."""
 MAX_WORDS = 0
@@ -108,9 +112,31 @@ class ClauseReader:
         self._measures = MeasureNouns(elements)
 
     def read(self, question: Question, mentions: list[Mention]) -> ClauseReading:
-        """Return the reading of a question; see :class:`ClauseReading`."""
+        """Return the reading of a question; see :class:`ClauseReading`.
+
+        If the likeliest links of its words lead to none that is trusted, others are tried: their readings must explain
+        every word, and have the same answers.
+        """
         links = self._nouns.linked(question, self._linker.links(question, mentions))
         links = self._measures.linked(question, links)
+        best = self._read(question, links)
+        is_sure = best.is_trusted and best.confidence >= _LEAST_OTHER
+        return best if is_sure or best.reason == PAIR else self._by_other_links(question, best)
+
+    def _by_other_links(self, question: Question, best: ClauseReading) -> ClauseReading:
+        """Return the only reading by other links that is sure, or the best one."""
+        found: dict[object, ClauseReading] = {}
+        for links in islice(other_links(best.links), MAX_OTHERS):
+            other = self._read(question, links)
+            is_sure = other.tree is not None and other.is_trusted and other.has_answers and not other.verbs
+            if is_sure and other.confidence >= _LEAST_OTHER:
+                key, is_empty = content(other.answers)
+                if not is_empty:
+                    found.setdefault(key, other)
+        return next(iter(found.values())) if len(found) == 1 else best
+
+    def _read(self, question: Question, links: list[QuestionLink]) -> ClauseReading:
+        """Return the reading of a question whose links are given."""
         clauses = read_clauses(question, links)
         about = self._nouns.about(question, links)
         events = (target.label is not None and is_participle(target.label.text) for target in clauses.targets)

@@ -16,6 +16,7 @@ from kbkit.english.question_words import (
 )
 from kbkit.english.words import may_be_verb
 from kbkit.questions.clauses import BE, OF, L, N, Restriction, Rewriter, V, is_type
+from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.lexicon import label_words, stem
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.question_link import QuestionLink
@@ -71,6 +72,11 @@ def _comparative(phrase: str) -> Adjective | None:
     """Return the adjective of a comparative that says what it compares: *older than*, but not *more than*."""
     adjective = COMPARATIVES.get(phrase.removesuffix(" than").strip())
     return adjective if adjective is not None and adjective.nouns else None
+
+
+def is_state(label: QuestionLink) -> bool:
+    """Return whether a label is a participle that a column says yes or no to: *elected*."""
+    return not is_type(label) and is_participle(label.text) and any(o.is_boolean for o in label.attributes()[:1])
 
 
 def _is_owned(match: re.Match[str]) -> bool:
@@ -229,6 +235,10 @@ def verbs(at: Rewriter) -> None:
         if number is None:
             return None
         if label is not None:  # purchased more than once
+            if is_state(label):  # elected more than once, of results that say so
+                kind = replace(label, labels=(LabelOption(label.labels[0].type),))
+                often = at.restrict(Restriction(kind, _operator(match["op"] or ""), (number,)))
+                return f"{at.restrict(Restriction(label, 'holds'))} {often}"
             is_counted = is_type(label) and is_participle(label.text)
             return at.restrict(Restriction(label, _operator(match["op"] or ""), (number,))) if is_counted else None
         if verb in FUNCTION_WORDS or not may_be_verb(verb):

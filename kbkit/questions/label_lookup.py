@@ -168,6 +168,7 @@ class LabelLookup:
         options = self._literal(words, options)
         heads = {option.type: option for option in options if not option.attribute}
         same = [o for o in options if o.attribute and o.score == 1 and o.type in heads and len(stems) == 1]
+        same = [o for o in same if not (o.is_boolean and is_participle(words[0]))]  # elected: as a column says
         for option in [o for o in same if not o.is_number or self._is_head(stems[0], o.type)]:
             options.remove(option)  # the makers, where car_maker has an attribute `maker`
             options.remove(heads[option.type])

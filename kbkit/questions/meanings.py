@@ -182,7 +182,8 @@ class Meanings:
         units = {_MEASURED.get(noun, "") for noun in nouns}
         near = list(near)
         is_own = "date" in nouns and bool(near) and self._has_dates(near[0])
-        for place, kind in enumerate(dict.fromkeys(near)):
+        kinds = [k for k in dict.fromkeys(near) if "date" not in nouns or k == near[0] or self._has_dates(k)]
+        for place, kind in enumerate(kinds):
             for at in self.elements.of_kind(MOST, kind).tolist():  # numbers and dates
                 element = self.elements.all[at]
                 unit = unit_of(label_words(element.name))
@@ -192,6 +193,8 @@ class Meanings:
                     continue  # the newest game is not the one with the least minimum age
                 if is_dated and not self._type_of(LabelOption(kind, element.name)).startswith(("DATE", "TIMESTAMP")):
                     continue
+                if place and is_timed_by_verb(element.name) and not self._expressed([at]) >= _SAID_OF_DATES:
+                    continue  # elected in 2024: not in parties founded then
                 hint = _HINT * self._expressed([at])  # born after 1990: a date of birth, not of death
                 is_timed = "date" in nouns and self.elements.is_yearly(kind, element.name)
                 if is_timed and not {*label_words(self.elements.types[kind].name)}.isdisjoint(
@@ -362,3 +365,9 @@ class Meanings:
         row = nodes.row(node)
         [same] = nodes.by_name(self.elements.types[kind].name, [row.name])
         return Name(row.name) if len(same) == 1 and row.name.strip() else Key(row.key)
+
+
+def is_timed_by_verb(name: str) -> bool:
+    """Return whether an attribute is called by the participle of what happened: *founded*, *opened_on*."""
+    words = label_words(name)
+    return bool(words) and is_participle(words[0]) and len(words) <= 2

@@ -46,6 +46,8 @@ _MARKED = frozenset(
     """.split()  # noqa: SIM905
 ) | {*SUPERLATIVES}
 """Words that say that the question is another one, if no rule has read them."""
+PAIR = "a pair of kinds of nodes"
+"""Why a question for nodes of two types side by side is not read."""
 _EVENT = 0.85
 """Least score of a type that a verb is derived from: *adopted*, of adoptions."""
 _LEAST_ASKED = 0.6
@@ -248,9 +250,9 @@ def _pairs(at: Rewriter, text: str) -> None:
     if len(pair) == 2 and is_alone and is_row:  # "rivers and lakes" are not rivers beside their lakes
         clauses.targets = [AskedTarget(_names_of(link)) for link in clauses.context]
     elif len(pair) == 2:
-        clauses.unread.append("a pair of kinds of nodes")
+        clauses.unread.append(PAIR)
     elif pair and first is pair[0] and second is not None and not {o.type for o in first.types()} & _owners(second):
-        clauses.unread.append("a pair of kinds of nodes")  # the savings and checking balances
+        clauses.unread.append(PAIR)  # the savings and checking balances
     elif pair and second is pair[0] and first is not None and not first.is_verb and clauses.targets:
         clauses.targets.append(AskedTarget(_names_of(second)))
 
