@@ -29,6 +29,7 @@ from kbkit.english.question_words import DWELLING, OUTCOMES
 from kbkit.english.types import type_noun
 from kbkit.english.words import may_be_person, may_be_verb
 from kbkit.errors import KbError
+from kbkit.questions.amount_links import with_amounts
 from kbkit.questions.answer_kinds import content, other_kind
 from kbkit.questions.candidates import Topic
 from kbkit.questions.clauses import Clauses
@@ -118,7 +119,7 @@ class ClauseReader:
         every word, and have the same answers.
         """
         links = self._nouns.linked(question, self._linker.links(question, mentions))
-        links = self._measures.linked(question, links)
+        links = with_amounts(self.elements, question, self._measures.linked(question, links))
         best = self._read(question, links)
         is_sure = best.is_trusted and best.confidence >= _LEAST_OTHER
         return best if is_sure or best.reason == PAIR else self._by_other_links(question, best)

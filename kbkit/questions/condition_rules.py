@@ -53,6 +53,9 @@ _LACKS = rf"(?:{NO} |(?:do|does|did|don|doesn|didn) (?:not|t) {_HAVE} (?:a |an |
 _UP = "more|above|greater|higher|over|older|later|longer"
 _OR_MORE = rf"(?:or|and) (?:{_UP}|less|fewer|below|lower|under|younger|earlier|shorter)"
 _VALUES = rf"(?P<value>{V}(?:(?: or| nor| and)+(?: the| an?)? {V})*)"
+_PEOPLE = ("people", "persons", "guests", "visitors", "participants", "attendees")
+_CAPACITIES = ("capacity", "seats", "guests")
+"""Nouns for how many people there is room for."""
 _TIMES = {"once": "1", "twice": "2"}
 
 
@@ -151,6 +154,16 @@ def prices(at: Rewriter) -> None:
         is_named = match["type"][1] != "L" or is_type(at.link(match["type"]))
         return f"{match['type']} {money(match)}" if is_named else None  # not: herbs that sell for over 20
 
+    def holding(match: re.Match[str]) -> str | None:
+        kind, noun = at.link(match["type"]), at.link(match["people"])
+        if not is_type(kind) or (noun is not None and noun.text.casefold() not in _PEOPLE):
+            return None
+        seats = Adjective(1, _CAPACITIES)
+        sign = Restriction(None, _operator(match["op"] or "at least"), at.linked(match["number"]), False, seats)
+        return f"{match['type']} {at.restrict(sign)}"
+
+    people = rf"(?:{'|'.join(_PEOPLE)}|(?P<people>{L}))"
+    at.apply(rf"(?P<type>{L}) (?:big enough |suitable |good |large enough )?for (?:(?P<op>{_OP}) )?(?P<number>{N}) {people}", holding)
     at.apply(rf"{BE}(?:for |on |cost |costs |costing )?(?:(?P<op>{_OP}) )?(?P<number>{N}) (?:{'|'.join(MONEY)})", money)
     at.apply(rf"(?P<type>{L}|{V}|<C\d+>) (?:for|costing) (?P<op>{_OP}) (?P<number>{N})(?! <L)", typed)
 
