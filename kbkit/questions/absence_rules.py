@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from kbkit.english.question_words import FUNCTION_WORDS, Adjective
-from kbkit.english.words import is_nominal, is_plural, may_be_verb
+from kbkit.english.words import is_nominal, is_plural, lemmas_of, may_be_verb
 from kbkit.english.words import is_participle as is_past
 from kbkit.questions.clauses import L, Restriction, Rewriter, V, is_type
 from kbkit.questions.expressions import is_date
@@ -97,6 +97,11 @@ def booleans(at: Rewriter) -> None:
         at.apply(rf"(?P<value>{V}(?: {L})?) (?P<said>(?:(?:{words}) )*)(?P<label>{L})", after)
 
 
+def _is_said(label: QuestionLink) -> bool:
+    """Return whether a label is said of nodes: vaccinated, or absent, of absences."""
+    return is_participle(label.text) or (label.labels[0].score < 1 and "ADJ" in lemmas_of(label.text.casefold()))
+
+
 def _dated(at: Rewriter) -> None:
     """``stations that have closed``, ``and in what year``: those that have the date of a participle."""
 
@@ -164,8 +169,8 @@ def unrelated(at: Rewriter) -> None:
         label = at.link(match["label"])
         if label is None or " " in label.text or is_boolean(label):
             return None
-        if is_type(label):  # pets that were never vaccinated
-            return at.restrict(Restriction(label, "none")) if is_participle(label.text) else None
+        if is_type(label):  # pets that were never vaccinated, or absent
+            return at.restrict(Restriction(label, "none")) if _is_said(label) else None
         owner = replace(label, labels=tuple(LabelOption(option.type) for option in label.labels[:1]))
         named = (link for link in map(at.link, re.findall(L, match.string[: match.start()])) if is_type(link))
         kinds = {option.type for link in named if link is not None for option in link.types()}
@@ -182,7 +187,8 @@ def unrelated(at: Rewriter) -> None:
 
     def by_verb(match: re.Match[str]) -> str | None:
         label = at.link(match["label"])
-        return by_label(match) if label is not None and is_participle(label.text) else None
+        is_said = label is not None and (is_participle(label.text) or (is_type(label) and _is_said(label)))
+        return by_label(match) if is_said else None
 
     aux = "(?:(?:that|which|who|they|we|has|have|had|is|are|was|were|been|ever|got|get) )*"
     verb = r"(?P<verb>[a-z]+)(?: (?:out|up|off|down|on|in|to|by|with|for))*"
@@ -241,6 +247,12 @@ def absences(at: Rewriter) -> None:
         label = at.link(match["label"])
         return None if label is None else at.restrict(Restriction(label, "none" if is_type(label) else "missing"))
 
+    def used_up(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        is_number = label is not None and not is_type(label) and any(o.is_number for o in label.attributes()[:1])
+        return at.restrict(Restriction(label, "lacks")) if is_number else None
+
+    at.apply(rf"(?:(?:that|which|are|is|were|was|currently) )*out of (?P<label>{L})", used_up)  # out of stock
     never = "(?:known|recorded|given|available|set|specified|filled in|stated|noted)"
     absent = f"(?:(?:not|n t|t) (?:yet )?{never}|unknown|missing|empty|null|unrecorded|unspecified|blank)"
     be = "(?:is|are|was|were|isn|aren|wasn)"
@@ -264,4 +276,4 @@ def absences(at: Rewriter) -> None:
             return None
         return at.restrict(Restriction(None, "none", adjective=Adjective(1, (word,))))  # stations with no owner
 
-    at.apply(r"(?:without(?: any| an?)?|(?:with|has|have|having|had) no) (?P<word>[a-z]+)(?= $)", related)
+    at.apply(r"(?:without(?: any| an?)?|(?:with|has|have|having|had) no) (?P<word>[a-z]+)(?= (?:$|that|which|who|<C))", related)

@@ -25,6 +25,7 @@ def beginning(at: Rewriter) -> None:
     ):
         at.text = re.sub(r"^ (\S+) \S+(?: ever)?(?= )", r" \1", at.text)
     at.text = re.sub(r"^ only (?=list|show|give|return|tell)|(?<= )only $", " ", at.text)
+    at.text = re.sub(r"^ (?:where and when|when and where) ", " where when ", at.text)
     asks = re.match(
         r"(?: (?:and|so|please|show|list|give|find|tell|me|us|name|did|does|is|there|has|have))* (\S+) ", at.text
     )

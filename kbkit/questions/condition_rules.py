@@ -46,7 +46,7 @@ COMPARED = rf"{BE}(?P<op>{_OP}|(?:{_ADJECTIVE})(?: than)?) (?P<number>{N})"
 _AVERAGE = r"(?:the |an )?(?:overall )?(?:average|mean)"
 NO = (
     r"(?:not|isn t|aren t|wasn t|weren t|other than|except(?: for)?|excluding|different from|leaving out|apart from|"
-    r"aside from|ignoring|omitting|not counting|not including)"
+    r"aside from|ignoring|omitting|not counting|not including|outside(?: of)?)"
 )
 _HAVE = "(?:have|use|include|contain|speak|play|own)"
 _LACKS = rf"(?:{NO} |(?:do|does|did|don|doesn|didn) (?:not|t) {_HAVE} (?:a |an |any |the )?)"

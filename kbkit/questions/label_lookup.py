@@ -58,6 +58,8 @@ _PER = 0.2
 """How much less the unit of a rate is its label."""
 _SHORT = 0.9
 """Score of a label with an abbreviation of a word, relative to the label with the word itself."""
+_MEASURES = ("date", "day", "year", "month", "time", "amount", "number", "quantity", "price")
+"""Nouns before the participle that a label has before them."""
 _INITIAL = 0.8
 """Score of a label of two letters that the only word it can be short for begins with."""
 
@@ -133,6 +135,8 @@ class LabelLookup:
     def labelled(self, words: Sequence[str]) -> tuple[LabelOption, ...]:  # noqa: PLR0912
         """Return the labels with these words: with all of them and no others, else with these and others."""
         content = [word for word in words if word not in FUNCTION_WORDS or word in _NAMES]
+        if len(words) == 2 and words[0] in _MEASURES and is_participle(words[1]):
+            return self.labelled([words[1], words[0]])  # date placed, of an order_placed_date
         stems, share = self._stems(content)
         options: list[LabelOption] = []
         for label, option in (self._labels[at] for at in self._near(stems)):

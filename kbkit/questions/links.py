@@ -42,6 +42,8 @@ _NAMES = frozenset(["name", "names", "title", "titles"])
 _UNNAMED = (FUNCTION_WORDS | {"per"}) - _NAMES
 """Words that neither begin nor end a link."""
 _DETERMINERS = frozenset("all any both each either every".split())  # noqa: SIM905
+_ADVERBS = frozenset("yet still already again ever never currently now".split())  # noqa: SIM905
+"""Words that are no labels, however similar they are to one."""
 _QUOTED = re.compile(r"\"([^\"]+)\"|'([^']+)'(?!\w)|\u201c([^\u201d]+)\u201d|\u2018([^\u2019]+)\u2019")
 _DIGITS = re.compile(r"\d")
 _SIGN = re.compile(r"[-+#*\u2212]+(?!\w)")
@@ -133,6 +135,7 @@ class Linker:
             is_operator |= token.word == "about" and at + 1 < len(
                 tokens
             )  # complaints about noise, but: what is it about
+            is_operator |= token.word in _ADVERBS
             is_operator |= token.word in _DETERMINERS or bool(related_words(token.word).places)  # German: no attribute
             if not taken[at] and not is_verb and token.word not in FUNCTION_WORDS | {"per"} and not is_operator:
                 options = self._labels.similar(token.word)

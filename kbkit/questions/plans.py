@@ -49,7 +49,10 @@ class Planner(GroupPlanner):
             if clauses.targets:
                 raise NotReadError("an average")  # how late are flights on average, of a flight_no
             clauses.targets.append(self._averaged(clauses.averaged))
-        clauses.targets += [found for found in (self._when(), self._where()) if found is not None]
+        where_when = [found for found in (self._when(), self._where()) if found is not None]
+        if clauses.is_where and clauses.asks_for == "when" and len(where_when) == 1:
+            raise NotReadError("'where and when'")
+        clauses.targets += where_when[::-1]
         asked = self._asked()
         if clauses.is_yes_no and not clauses.targets:
             related = self._related()

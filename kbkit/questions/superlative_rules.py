@@ -273,6 +273,16 @@ def orders(at: Rewriter) -> None:
     inner = rf"(?: (?P<inner>{'|'.join(ADJECTIVES)}))?"
     at.apply(rf"(?:with )?(?:the )?(?P<first>{SUPERLATIVE}){inner}(?: ones?)? first(?= $)", leading)
 
+    def named(match: re.Match[str]) -> str | None:
+        label, adjective = at.link(match["by"]), SUPERLATIVES[match["first"]]
+        is_number = label is not None and not is_type(label) and any(o.is_number for o in label.attributes())
+        if at.clauses.order is not None or not is_number:
+            return None
+        at.clauses.order = (label, adjective.sign > 0)
+        return ""
+
+    at.apply(rf"(?:with )?(?:the )?(?P<first>{SUPERLATIVE}) (?P<by>{L}) first(?= $)", named)  # cheapest shipping first
+
     def spanned(match: re.Match[str]) -> str | None:
         at.clauses.order = (at.link(match["by"]), SUPERLATIVES[match["first"]].sign > 0)
         return ""

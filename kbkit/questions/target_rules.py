@@ -111,7 +111,7 @@ def _owners_and_targets(at: Rewriter) -> None:  # noqa: PLR0912
     """Take the labels that are left: attributes are asked for, and types stand between them and the conditions."""
     clauses, text = at.clauses, at.text
     asks = re.search(r" (where|when|who|whom|whose) ", text)
-    clauses.asks_for = asks[1] if asks else ""
+    clauses.asks_for = "when" if text.startswith(" where when ") else asks[1] if asks else ""
     clauses.is_either = " or " in text and len(clauses.restrictions) > 1
     owners: dict[str, QuestionLink | None] = {}
     several = rf"(?P<labels>{L}(?:(?: and| the| their| its)* {L})*)"

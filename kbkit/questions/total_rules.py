@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from kbkit.english.question_words import ADJECTIVES, EXTREMES, SUPERLATIVES, TOTALS, goodness
-from kbkit.questions.clauses import SUPERLATIVE, AskedTarget, L, Rewriter, is_type
+from kbkit.questions.clauses import SUPERLATIVE, AskedTarget, L, Rewriter, V, is_type
 from kbkit.questions.expressions import is_date as is_date_name
 from kbkit.questions.lexicon import label_words
 
@@ -15,6 +15,14 @@ _TOTAL = "|".join(_TOTALS)
 
 def totals(at: Rewriter) -> None:
     """``average weight``, ``maximum and minimum age``, but not ``the car with the maximum weight``."""
+
+    def ahead(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        is_number = label is not None and not is_type(label) and any(o.is_number for o in label.attributes()[:1])
+        return f"{match['total']} {match['label']} {match['values']}" if is_number else None
+
+    # total approved annual leave days
+    at.apply(rf"(?P<total>{'|'.join(TOTALS)})(?: of| the| all)* (?P<values>{V}(?: {V})*) (?P<label>{L})", ahead)
 
     def use(match: re.Match[str]) -> str | None:
         label = at.link(match["label"])
