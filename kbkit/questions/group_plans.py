@@ -116,7 +116,7 @@ class GroupPlanner(AskedPlanner):
             return Aggregate("count", tree, (), groups)
         columns: tuple[ValueColumn, ...] = ()
         if target.total != "count":
-            columns = (ValueColumn(self._attribute(target.label, [self.focus], True).attribute),)
+            columns = (ValueColumn(self._summed(target.label, target.total).attribute),)
         return Aggregate(target.total, tree, columns, groups)
 
     def _several(self, tree: Expression, totals: list[AskedTarget], groups: tuple[Group, ...] = ()) -> Expression:

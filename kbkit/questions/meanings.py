@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kbkit.answers.syntax import (
     Combine,
@@ -156,6 +156,13 @@ class Meanings:
         for word in [word for word in self.clauses.unexplained if unit and UNITS.get(word) == UNITS[unit]]:
             self._explain(word)  # the price of a kilo, of price_per_kg
         return best
+
+    def _summed(self, link: QuestionLink, total: str) -> LabelOption:
+        """Return the number of the focus that a total is of: of sums and averages, no date."""
+        plain = tuple(o for o in link.labels if o.attribute and self._is_number(o) and not self._is_date(o))
+        if total in ("sum", "avg") and plain:
+            link = replace(link, labels=plain)
+        return self._attribute(link, [self.focus], True)
 
     def _is_date(self, option: LabelOption) -> bool:
         """Return whether an attribute holds dates or years, of which *oldest* means the least."""

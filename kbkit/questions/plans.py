@@ -337,7 +337,7 @@ class Planner(GroupPlanner):
             if option.is_boolean:
                 raise NotReadError(f"'{target.label.text}'")  # loans requiring a courier
             return Aggregate("count", tree, (ValueColumn(option.attribute),))
-        option = self._attribute(target.label, [self.focus], True)
+        option = self._summed(target.label, target.total)
         return Aggregate(target.total, tree, (ValueColumn(option.attribute),))
 
     def _beside(self, tree: Expression, total: AskedTarget, plain: list[AskedTarget]) -> Expression:
@@ -358,7 +358,7 @@ class Planner(GroupPlanner):
             group = Group(self._count(self.focus, owners.pop()))
             columns: tuple[ValueColumn, ...] = ()
             if total.total != "count":
-                columns = (ValueColumn(self._attribute(total.label, [self.focus], True).attribute),)
+                columns = (ValueColumn(self._summed(total.label, total.total).attribute),)
             return Aggregate(total.total, tree, columns, (group,))
         raise NotReadError("a total beside values")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from kbkit.english.question_words import (
     ADJECTIVES,
@@ -275,10 +276,10 @@ def orders(at: Rewriter) -> None:
 
     def named(match: re.Match[str]) -> str | None:
         label, adjective = at.link(match["by"]), SUPERLATIVES[match["first"]]
-        is_number = label is not None and not is_type(label) and any(o.is_number for o in label.attributes())
-        if at.clauses.order is not None or not is_number:
+        numbers = tuple(o for o in label.attributes() if o.is_number) if label is not None and not is_type(label) else ()
+        if at.clauses.order is not None or label is None or not numbers:
             return None
-        at.clauses.order = (label, adjective.sign > 0)
+        at.clauses.order = (replace(label, labels=numbers), adjective.sign > 0)
         return ""
 
     at.apply(rf"(?:with )?(?:the )?(?P<first>{SUPERLATIVE}) (?P<by>{L}) first(?= $)", named)  # cheapest shipping first
