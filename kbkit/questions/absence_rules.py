@@ -14,6 +14,7 @@ from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.lexicon import label_words
 from kbkit.questions.link_words import denied_root, is_participle
 from kbkit.questions.question_link import QuestionLink
+from kbkit.questions.state_links import ENDED, OPEN
 
 _ASSERTING = frozenset("is are was were has have had having with without that who which out".split())  # noqa: SIM905
 _DENYING = frozenset("out not no never t without non don doesn didn".split())  # noqa: SIM905
@@ -31,6 +32,22 @@ _NOBODY = "(?:nobody|noone|no one|none|nothing)"
 def is_boolean(label: QuestionLink | None) -> bool:
     """Return whether a label is a column that says yes or no."""
     return label is not None and not is_type(label) and any(option.is_boolean for option in label.attributes()[:1])
+
+
+def states(at: Rewriter) -> None:
+    """``open work orders``, ``staff who are still active``: what has no date of its end yet."""
+
+    def state(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        said = label.text if label is not None else ""
+        is_state = label is not None and label.labels[0].is_optional and label.labels[0].score == 1
+        if label is None or not is_state or said not in OPEN | ENDED:
+            return None
+        is_open = (said in OPEN) != bool(match["not"])
+        return at.restrict(Restriction(label, "missing", (), negated=not is_open))
+
+    be = "(?:that|which|who|is|are|was|were|still|already|now|be)"
+    at.apply(rf"(?:{be} )*(?P<not>(?:not|no longer|n t|t) )?(?P<label>{L})", state)
 
 
 def booleans(at: Rewriter) -> None:

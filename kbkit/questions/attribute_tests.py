@@ -16,6 +16,7 @@ from kbkit.answers.syntax import (
     Test,
 )
 from kbkit.english.question_words import NO, YES
+from kbkit.english.words import is_plural
 from kbkit.questions.clauses import Restriction, is_type
 from kbkit.questions.elements import numeric
 from kbkit.questions.expressions import compared_number, number_of, year
@@ -86,7 +87,7 @@ class AttributeTests(Meanings):
         if any(map(self._is_number, others)):
             return None
         name = self._only_number(kind)
-        is_own = kind == owner and not restriction.operand  # payments over 100
+        is_own = not restriction.operand and (kind == owner or not is_plural(label.text.casefold()))  # a payment over 9
         return LabelOption(kind, name) if name and (is_own or (kind != owner and self._is_single(owner, kind))) else None
 
     def _only_number(self, kind: int) -> str:

@@ -44,6 +44,7 @@ from kbkit.questions.other_links import MAX_OTHERS, other_links
 from kbkit.questions.plans import Planner
 from kbkit.questions.question import Question
 from kbkit.questions.question_link import QuestionLink
+from kbkit.questions.state_links import with_states
 from kbkit.questions.target_rules import PAIR, read_clauses
 from kbkit.questions.type_nouns import TypeNouns
 from kbkit.questions.values import AttributeValues
@@ -120,6 +121,7 @@ class ClauseReader:
         """
         links = self._nouns.linked(question, self._linker.links(question, mentions))
         links = with_amounts(self.elements, question, self._measures.linked(question, links))
+        links = with_states(self.elements, question, links)
         best = self._read(question, links)
         is_sure = best.is_trusted and best.confidence >= _LEAST_OTHER
         return best if is_sure or best.reason == PAIR else self._by_other_links(question, best)

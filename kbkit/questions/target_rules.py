@@ -15,7 +15,7 @@ from kbkit.english.question_words import (
     SUPERLATIVES,
 )
 from kbkit.english.words import PREPOSITIONS, is_plural
-from kbkit.questions.absence_rules import absences, booleans, unrelated
+from kbkit.questions.absence_rules import absences, booleans, states, unrelated
 from kbkit.questions.beginning_rules import beginning
 from kbkit.questions.clauses import AskedTarget, Clauses, L, N, Rewriter, is_type
 from kbkit.questions.condition_rules import (
@@ -343,6 +343,7 @@ def read_clauses(question: Question, links: list[QuestionLink]) -> Clauses:
         of_two,
         of_how,
         orders,
+        states,
         unrelated,
         booleans,
         measures,
