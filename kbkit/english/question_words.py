@@ -259,6 +259,9 @@ ADJECTIVES = {
 }
 
 
+TENURE = Adjective(-1, ("start", "hired", "joined", "since"))
+"""What tells for how long somebody has been there: the least of a date."""
+
 GOOD_MEASURES = _words(
     "accuracy attendance earnings efficiency fitness gpa goals grade grades gross income mark marks medals pay"
     " performance points popularity profit quality rating ratings revenue review reviews salary salaries satisfaction"

@@ -214,7 +214,8 @@ def unrelated(at: Rewriter) -> None:
         r"(?:(?:has|have|had|was|were|is|are|do|does|did|don|doesn|didn|hasn|haven|hadn|wasn|weren) (?:not |t )|never )"
     )
     at.apply(
-        rf"{aux}{negation}(?:been |ever |yet |actually )*{verb} (?:anything|anyone|anybody|any|at all|one|yet)(?! {V})", never
+        rf"{aux}{negation}(?:been |ever |yet |actually )*{verb} (?:anything|anyone|anybody|any|at all|one|yet)(?! {V})",
+        never,
     )
 
     def at_all(match: re.Match[str]) -> str | None:
@@ -293,4 +294,7 @@ def absences(at: Rewriter) -> None:
             return None
         return at.restrict(Restriction(None, "none", adjective=Adjective(1, (word,))))  # stations with no owner
 
-    at.apply(r"(?:without(?: any| an?)?|(?:with|has|have|having|had) no) (?P<word>[a-z]+)(?= (?:$|that|which|who|<C))", related)
+    at.apply(
+        r"(?:without(?: any| an?)?|(?:with|has|have|having|had) no) (?P<word>[a-z]+)(?= (?:$|that|which|who|<C))",
+        related,
+    )

@@ -133,7 +133,8 @@ class AskedPlanner(ConditionPlanner):
         found = sorted(dates, key=lambda pair: -pair[0])
         if (
             len(found) == 1
-            and {*label_words(found[0][1].name)} <= {"year", "date", *label_words(self.elements.types[found[0][1].source].name)}
+            and {*label_words(found[0][1].name)}
+            <= {"year", "date", *label_words(self.elements.types[found[0][1].source].name)}
             and not self._are_people(next(iter(kinds)))
         ):
             found = [(1.0, found[0][1])]  # when it came out: its year

@@ -88,7 +88,9 @@ class AttributeTests(Meanings):
             return None
         name = self._only_number(kind)
         is_own = not restriction.operand and (kind == owner or not is_plural(label.text.casefold()))  # a payment over 9
-        return LabelOption(kind, name) if name and (is_own or (kind != owner and self._is_single(owner, kind))) else None
+        return (
+            LabelOption(kind, name) if name and (is_own or (kind != owner and self._is_single(owner, kind))) else None
+        )
 
     def _only_number(self, kind: int) -> str:
         """Return the only attribute of a type that is a number and no year; empty if there is none, or several."""

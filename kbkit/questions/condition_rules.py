@@ -40,8 +40,8 @@ _OPERATORS = (
     ("until", "<="),
 )
 _OP = "|".join(f"(?:{words})" for words, _ in _OPERATORS)
-_ADJECTIVE = "|".join(sorted((word for word, one in COMPARATIVES.items() if one.nouns), key=len, reverse=True))
-COMPARED = rf"{BE}(?P<op>{_OP}|(?:{_ADJECTIVE})(?: than)?) (?P<number>{N})"
+ADJECTIVE = "|".join(sorted((word for word, one in COMPARATIVES.items() if one.nouns), key=len, reverse=True))
+COMPARED = rf"{BE}(?P<op>{_OP}|(?:{ADJECTIVE})(?: than)?) (?P<number>{N})"
 """A comparison with a number; :func:`comparison` returns its operator."""
 _AVERAGE = r"(?:the |an )?(?:overall )?(?:average|mean)"
 NO = (
@@ -112,7 +112,7 @@ def averages(at: Rewriter) -> None:
         return at.restrict(Restriction(label, op, (), False, None, "avg"))  # that sold more tickets than average
 
     at.apply(rf"(?:(?:that|which|who) )?(?:<L\d+> )?(?P<op>{_MORE}|{_LESS}) (?P<label>{L}) than {_AVERAGE}", amount)
-    op = rf"(?:for )?(?P<op>{_OP}|(?:{_ADJECTIVE}) than)"
+    op = rf"(?:for )?(?P<op>{_OP}|(?:{ADJECTIVE}) than)"
     tail = rf"(?:{OF} <L\d+>)?"
     at.apply(rf"(?:(?P<before>{L}) )?{BE}{op} (?:that of )?{_AVERAGE}(?: (?P<after>{L}){tail})?", use)
 
@@ -163,7 +163,10 @@ def prices(at: Rewriter) -> None:
         return f"{match['type']} {at.restrict(sign)}"
 
     people = rf"(?:{'|'.join(_PEOPLE)}|(?P<people>{L}))"
-    at.apply(rf"(?P<type>{L}) (?:big enough |suitable |good |large enough )?for (?:(?P<op>{_OP}) )?(?P<number>{N}) {people}", holding)
+    at.apply(
+        rf"(?P<type>{L}) (?:big enough |suitable |good |large enough )?for (?:(?P<op>{_OP}) )?(?P<number>{N}) {people}",
+        holding,
+    )
     at.apply(rf"{BE}(?:for |on |cost |costs |costing )?(?:(?P<op>{_OP}) )?(?P<number>{N}) (?:{'|'.join(MONEY)})", money)
     at.apply(rf"(?P<type>{L}|{V}|<C\d+>) (?:for|costing) (?P<op>{_OP}) (?P<number>{N})(?! <L)", typed)
 
@@ -209,7 +212,7 @@ def comparisons(at: Rewriter) -> None:
     number = rf"(?P<number>{N})(?P<or> {_OR_MORE})?"
     of = rf"(?: (?:different |distinct |of the |of |(?:in|on) (?:the |their |his |her |its )?)*(?P<after>{L}))?"
     at.apply(
-        rf"(?:(?P<before>{L}) )?{BE}(?:for )?(?P<op>{_OP}|(?:{_ADJECTIVE})(?: than)?) (?:the )?(?:year )?{number}{of}",
+        rf"(?:(?P<before>{L}) )?{BE}(?:for )?(?P<op>{_OP}|(?:{ADJECTIVE})(?: than)?) (?:the )?(?:year )?{number}{of}",
         use,
     )
 
@@ -266,44 +269,6 @@ def verbs(at: Rewriter) -> None:
     times = rf"(?P<number>{N}(?= times)|once|twice)(?: times)?"
     at.apply(rf"{aux}(?:(?P<label>{L})|(?P<verb>[a-z]+)) (?P<op>{_OP}|exactly)? ?{times}", often)
     at.apply(rf"(?P<verb>[a-z]+) (?P<op>{_OP}) (?P<number>{N})", use)
-
-
-def entities(at: Rewriter) -> None:
-    """``larger than France``, ``more albums than Queen``."""
-
-    def use(match: re.Match[str]) -> str | None:
-        value = at.link(match["value"])
-        if value is None or not value.nodes:
-            return None
-        word = match["op"]
-        adjective = COMPARATIVES.get(word)
-        if adjective is None:
-            return None
-        label = at.link(match["label"] or match["before"])
-        tail = (match["before"] or "") if match["label"] else ""
-        if adjective.nouns and is_type(label) and not match["label"]:
-            label, tail = None, match["before"] or ""  # countries larger than France
-        if label is None and not adjective.nouns:
-            return None
-        op = ">" if adjective.sign > 0 else "<"
-        return f"{tail} {at.restrict(Restriction(label, op, (value,), False, adjective, 'node'))}"
-
-    at.apply(
-        rf"(?:(?P<before>{L}) )?{BE}(?P<op>{_ADJECTIVE}|more|less|fewer)(?: (?:(?:in|on) (?:the |their |his |her )?)?"
-        rf"(?P<label>{L}))? than (?:(?:the|a|an|in|of|for) )*"
-        rf"(?:that of )?(?:<L\d+> )?(?P<value>{V})",
-        use,
-    )
-
-    def said(match: re.Match[str]) -> str | None:
-        value, verb = at.link(match["value"]), match["verb"]
-        if value is None or not value.nodes or verb in FUNCTION_WORDS or not may_be_verb(verb):
-            return None
-        op = ">" if match["op"] == "more" else "<"
-        return at.restrict(Restriction(None, op, (value,), False, Adjective(1, (verb,)), "node"))
-
-    at.apply(rf"(?P<verb>[a-z]+) (?P<op>more|less) than (?P<value>{V})", said)  # earns more than Ann
-    at.apply(rf"(?:(?P<before>{L}) )?(?P<op>before|after)(?P<label>) (?:the )?(?:<L\d+> )?(?P<value>{V})", use)
 
 
 def _substrings(at: Rewriter) -> None:

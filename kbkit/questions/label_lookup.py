@@ -21,7 +21,7 @@ from kbkit.schema import Attribute, NodeType
 
 _MEASURED, _APART = 0.5, 0.1
 """Least similarity of a word and a number that it must mean, and how much less similar the others are."""
-_PEOPLE, _ONLY = frozenset(["people", "person", "persons", "folk", "folks"]), 0.9
+_PEOPLE, _ONLY = frozenset(["people", "person", "persons", "folk", "folks", "staff"]), 0.9
 """Words for the only type of people, and the score of it, or of the only type that a word begins."""
 _LEAST_START = 4
 """Letters of a word that begins the name of a type, at least."""
@@ -302,9 +302,10 @@ class LabelLookup:
         """
         name = _KEY_ENDING.sub("", node_type.key_label.casefold())
         hops = [self.elements.all[hop] for hop in self.elements.from_type(number).tolist()]
-        if not name or name == node_type.key_label.casefold() or any(hop.forward and hop.name == name for hop in hops):
+        is_plain = name == node_type.key_label.casefold()  # work orders, of a maintenance with a WorkOrder
+        if not name or (is_plain and node_type.name_label) or any(hop.forward and hop.name == name for hop in hops):
             return []
-        found = label_words(name)
+        found = label_words(node_type.key_label if is_plain else name)
         return [] if len(found) > 2 or set(found) & {*label_words(node_type.name)} else found
 
     def _is_boolean(self, number: int, node_type: NodeType, attribute: Attribute) -> bool:

@@ -312,7 +312,8 @@ class Planner(GroupPlanner):
 
     def _first_of(self, adjective: Adjective, options: list[LabelOption]) -> Order:
         """Return the order by what is asked for or tested, or by what an adjective compares: *oldest first*."""
-        tested = [r.label.attributes()[0] for r in self.clauses.restrictions if r.label and r.label.attributes()]
+        tests = [r for r in self.clauses.restrictions if r.op != "missing"]
+        tested = [r.label.attributes()[0] for r in tests if r.label and r.label.attributes()]
         known = [option for option in [*options, *tested] if option.type == self.focus and self._is_number(option)]
         if adjective.dates:
             known = [option for option in known if self._is_date(option)]

@@ -7,7 +7,6 @@ neither a value nor a column of states says the same.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from kbkit.questions.elements import Elements
 from kbkit.questions.label_lookup import LabelOption
@@ -20,8 +19,43 @@ OPEN = frozenset("open ongoing current currently active unfinished unresolved ou
 ENDED = frozenset("finished completed ended concluded former past".split())  # noqa: SIM905
 """Words for what has ended."""
 _ENDS = frozenset(
-    map(stem, "end ended ending close closed closing finish finished complete completed completion resolved solved".split())
-) | frozenset(map(stem, "left leaving leave departed departure returned return released discharged terminated until to".split()))
+    map(
+        stem,
+        [
+            "end",
+            "ended",
+            "ending",
+            "close",
+            "closed",
+            "closing",
+            "finish",
+            "finished",
+            "complete",
+            "completed",
+            "completion",
+            "resolved",
+            "solved",
+        ],
+    )
+) | frozenset(
+    map(
+        stem,
+        [
+            "left",
+            "leaving",
+            "leave",
+            "departed",
+            "departure",
+            "returned",
+            "return",
+            "released",
+            "discharged",
+            "terminated",
+            "until",
+            "to",
+        ],
+    )
+)
 """Stems of the words of a date at which something ends."""
 _STATES = frozenset("status state stage condition phase active".split())  # noqa: SIM905
 """Words of a column that tells states itself."""
@@ -34,9 +68,11 @@ def with_states(elements: Elements, question: Question, links: Sequence[Question
         if token.word not in OPEN | ENDED or at in question.operators:
             continue
         own = next((link for link in found if link.first <= at < link.last), None)
-        if own is not None and (own.last - own.first > 1 or own.is_value or own.labels[0].score == 1 and own.labels[0].is_boolean):
+        if own is not None and (
+            own.last - own.first > 1 or own.is_value or (own.labels[0].score == 1 and own.labels[0].is_boolean)
+        ):
             continue
-        kinds = [link.labels[0].type for link in found if link is not own and link.labels and not link.labels[0].attribute]
+        kinds = [link.labels[0].type for link in found if link is not own and link.labels]
         kinds += [value.type for link in found if link is not own and link.is_value for value in link.values[:1]]
         ends = [end for kind in dict.fromkeys(kinds) if (end := ending(elements, kind)) is not None]
         if len(ends) != 1 or (own is not None and own.labels and own.labels[0].type != ends[0].type):

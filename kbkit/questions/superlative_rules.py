@@ -11,6 +11,7 @@ from kbkit.english.question_words import (
     ORDINALS,
     PRICES,
     SUPERLATIVES,
+    TENURE,
     TOTALS,
     Adjective,
 )
@@ -145,15 +146,25 @@ def _by_verbs(at: Rewriter) -> None:
         number = at.link(match["few"] or match["number"])
         adjective = Adjective(SUPERLATIVES[match["word"]].sign, (verb, stem(verb)))
         if match["word"] == "longest" and verb in _LASTING:
-            adjective = ADJECTIVES["early"]
+            adjective = TENURE
         at.clauses.most = Most(None, adjective, whole(number) if number else 1)
-        return f"{match['label']} <S0>"
+        return f"{match['held']} {match['label']} <S0>"
 
     at.apply(
         rf"(?:the )?(?:top )?(?:(?P<few>{N}) )?(?P<word>highest|lowest|best|worst|top|longest) (?:(?P<number>{N}) )?"
-        rf"(?P<verb>[a-z]+) (?P<label>{L})",
+        rf"(?P<verb>[a-z]+) (?P<held>(?:<C\d+> )*)(?P<label>{L})",
         said,
     )
+
+    def stayed(match: re.Match[str]) -> str | None:
+        if at.clauses.most is not None:
+            return None
+        at.clauses.most = Most(None, TENURE)
+        return f"{match['label']} <S0>" if is_type(at.link(match["label"])) else "<S0>"
+
+    been = "(?:has|have) been (?:(?!<)\\w+ ){0,3}?"
+    at.apply(rf"{been}(?P<label>)(?:the )?longest(?= $)", stayed)  # who has been with us the longest
+    at.apply(rf"{been}(?P<label>{L}) (?:here |for us |with us )?(?:the )?longest(?= $)", stayed)
 
 
 def _by_who(at: Rewriter) -> None:
@@ -276,7 +287,9 @@ def orders(at: Rewriter) -> None:
 
     def named(match: re.Match[str]) -> str | None:
         label, adjective = at.link(match["by"]), SUPERLATIVES[match["first"]]
-        numbers = tuple(o for o in label.attributes() if o.is_number) if label is not None and not is_type(label) else ()
+        numbers = (
+            tuple(o for o in label.attributes() if o.is_number) if label is not None and not is_type(label) else ()
+        )
         if at.clauses.order is not None or label is None or not numbers:
             return None
         at.clauses.order = (replace(label, labels=numbers), adjective.sign > 0)

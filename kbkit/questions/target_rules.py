@@ -21,7 +21,6 @@ from kbkit.questions.clauses import AskedTarget, Clauses, L, N, Rewriter, is_typ
 from kbkit.questions.condition_rules import (
     averages,
     comparisons,
-    entities,
     prices,
     ranges,
     values,
@@ -36,6 +35,7 @@ from kbkit.questions.phrase_rules import asides, ever, ranks
 from kbkit.questions.question import Question
 from kbkit.questions.question_link import QuestionLink
 from kbkit.questions.superlative_rules import adverbs, orders, rankings, superlatives, whole
+from kbkit.questions.than_rules import entities
 from kbkit.questions.total_rules import amounts, counts, extremes, of_how, on_average, spread, totals
 
 _MARKED = frozenset(
