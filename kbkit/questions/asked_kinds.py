@@ -27,6 +27,8 @@ _PLACE = 0.6
 """Least similarity of *where* and a type of places."""
 _SAID = 0.5
 """Least similarity of a verb and the date that it is about."""
+_EVER = frozenset(("ever", "anything", "anyone", "anybody", "once"))
+"""Words of a question whether something ever happened."""
 _TELLING = 0.25
 """How much better words must express one of several types that may be asked for."""
 
@@ -145,6 +147,30 @@ class AskedPlanner(ConditionPlanner):
             if float(self.elements.labels.similarity(word)[best.label]) >= _SAID or may_be_verb(word):
                 self._explain(word)
         return AskedTarget(QuestionLink(0, 0, "when", (LabelOption(best.source, best.name, 1.0, True),)))
+
+    def _occurred(self) -> Expression | None:
+        """Return what ever happened to a named node: the loans of a book, of *was Emma ever lent out*."""
+        clauses = self.clauses
+        [*nodes] = [r.values[0] for r in clauses.restrictions if r.values and r.values[0].nodes and not r.negated]
+        is_one = len(clauses.restrictions) == len(nodes) == 1 and not clauses.context and not clauses.most
+        verbs = [word for word in clauses.unexplained if may_be_verb(word)]
+        if not is_one or len(verbs) != 1 or len(clauses.unexplained) > 1 or not _EVER & {*self._tokens}:
+            return None
+        kind = self.elements.type_number(nodes[0].nodes[0])
+        hops = [self.elements.all[hop] for hop in self.elements.from_type(kind).tolist()]
+        events = {hop.target for hop in hops if not self._is_single(kind, hop.target)} - {kind}
+        said = sorted(((self._meant_by(verbs[0], kind, event), event) for event in events), reverse=True)
+        if not said or (len(said) > 1 and (said[0][0] < _SAID or said[0][0] - said[1][0] < _TELLING / 2)):
+            raise NotReadError(f"'{verbs[0]}'")
+        self._explain(verbs[0])
+        return self._followed(self._named_node(nodes[0].nodes[0]), self._path(kind, said[0][1]))
+
+    def _meant_by(self, verb: str, kind: int, event: int) -> float:
+        """Return how well a verb says the type of an event, or the relation that leads there."""
+        relations = self.elements.labels.similarity(verb)
+        hops = (hop for path in self._paths(kind, event)[:1] for hop in path)
+        own = float(self.elements.type_labels.similarity(verb)[event])
+        return max([own, *(float(relations[self.elements.all[hop].label]) for hop in hops)])
 
     def _asked(self) -> int | None:
         """Return the type that *who* or *where* asks for; None if no such word decides."""

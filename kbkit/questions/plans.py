@@ -55,7 +55,7 @@ class Planner(GroupPlanner):
         clauses.targets += where_when[::-1]
         asked = self._asked()
         if clauses.is_yes_no and not clauses.targets:
-            related = self._related()
+            related = self._related() or self._occurred()
             if related is not None:
                 return Aggregate("exists", related)
         targets = self._unique(clauses.targets)

@@ -30,6 +30,7 @@ from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.measure_rules import measures
 from kbkit.questions.number_rules import equal_numbers
+from kbkit.questions.occurrence_rules import occurrences
 from kbkit.questions.of_two_rules import of_two
 from kbkit.questions.phrase_rules import asides, ever, ranks
 from kbkit.questions.question import Question
@@ -343,6 +344,7 @@ def read_clauses(question: Question, links: list[QuestionLink]) -> Clauses:
         of_two,
         of_how,
         orders,
+        occurrences,
         states,
         unrelated,
         booleans,
