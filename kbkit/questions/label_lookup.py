@@ -16,7 +16,7 @@ from kbkit.questions.elements import HOP, VALUE, Element, Elements, numeric
 from kbkit.questions.expressions import is_date
 from kbkit.questions.lexicon import cosine, label_words, related, stem
 from kbkit.questions.link_words import DERIVED_LABEL, is_participle, overlap
-from kbkit.questions.units import UNITS, unit_of
+from kbkit.questions.units import UNITS, is_other_unit, unit_of
 from kbkit.schema import Attribute, NodeType
 
 _MEASURED, _APART = 0.5, 0.1
@@ -237,6 +237,7 @@ class LabelLookup:
                 score = 0.0 if is_participle(word) else float(label[element.label])
                 options.append(LabelOption(element.source, element.name, score, self._is_number(element)))
         relations = [float(label[e.label]) for e in elements.all[: elements.hops] if e.kind == HOP]
+        options = [o for o in options if not is_other_unit(word, label_words(o.attribute))]  # hours: no minutes_spent
         best = max((option.score for option in options), default=0.0)
         if best < _LEAST or best < max(relations, default=0.0):
             return ()
@@ -246,6 +247,7 @@ class LabelLookup:
         """Return the number that a word after *average* or *highest* may mean, if only one fits: pay, of salaries."""
         similar = self.elements.labels.similarity(word)
         numbers = [e for e in self.elements.all if e.kind == VALUE and self._is_number(e)]
+        numbers = [e for e in numbers if not is_other_unit(word, label_words(e.name))]
         ranked = sorted(((float(similar[e.label]), e) for e in numbers), key=lambda pair: -pair[0])
         others = [score for score, e in ranked[1:] if e.label != ranked[0][1].label]
         if not ranked or ranked[0][0] < _MEASURED or ranked[0][0] - max(others, default=0.0) < _APART:
@@ -262,7 +264,10 @@ class LabelLookup:
         near = [(self._labels[at], score) for at, score in found.items() if score >= best - 0.05]
         if len({label for (label, _), _ in near}) != 1:
             return ()
-        return tuple({(o.type, o.attribute): replace(o, score=score) for (_, o), score in near}.values())
+        found_options = {(o.type, o.attribute): replace(o, score=score) for (_, o), score in near}
+        if word.endswith("ing") and any(o.is_boolean for o in found_options.values()):
+            return ()  # selling, which is not accepts_marketing
+        return tuple(found_options.values())
 
     def _add(self, words: Sequence[str], option: LabelOption) -> None:
         content = [word for word in words if word not in FUNCTION_WORDS or word in _NAMES] or list(words)

@@ -58,7 +58,8 @@ _COMPARED = rf"{COMPARED}(?: years?)?(?: old)?"
 def _read(at: Rewriter, match: re.Match[str], op: str, restriction: MeasureRestriction) -> str | None:
     """Add a condition that a match reads, unless it is of no type or compares with nothing."""
     of = at.link(match["of"])
-    if op == "=" or not (is_type(of) or (of is None and at.clauses.is_who)):
+    is_of_values = of is not None and restriction.label is not None and not restriction.items  # courses of a training
+    if op == "=" or not (is_type(of) or is_of_values or (of is None and at.clauses.is_who)):
         return None
     found = replace(restriction, op=op, of=of, operand="measure")
     return f"{match['of'] or 'who'} {match['between'] or ''} {at.restrict(found)}"

@@ -68,7 +68,7 @@ class Planner(GroupPlanner):
         self.focus = self._focus(totals, plain) if asked is None else asked
         if (sums := self._greatest_sum(totals, plain)) is not None:
             return sums
-        if (frequent := self._frequent_values(totals, plain)) is not None:
+        if (frequent := self._frequent_values(totals, plain) or self._measured_values(totals)) is not None:
             return frequent
         self._most_of_values(totals, plain)
         tree = self._selected(totals)

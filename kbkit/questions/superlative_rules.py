@@ -102,7 +102,7 @@ def rankings(at: Rewriter) -> None:
             return None
         sign = SUPERLATIVES.get(match["word"], Adjective(-1 if match["word"] == "bottom" else 1, ())).sign
         total = TOTALS[match["total"].strip()] if match["total"] else "sum" if match["overall"] else ""
-        at.clauses.most = Most(at.link(match["by"]), Adjective(sign, ()), whole(number), total=total)
+        at.clauses.most = Most(at.link(match["by"]), Adjective(sign, ()), whole(number), is_amount=not total, total=total)
         return f"{match['type']} <S0>"
 
     at.apply(
@@ -122,12 +122,14 @@ def rankings(at: Rewriter) -> None:
         if not is_type(at.link(match["type"])) or (match["word"] in ("top", "bottom") and number is None):
             return None
         sign = SUPERLATIVES.get(match["word"], Adjective(-1 if match["word"] == "bottom" else 1, ())).sign
-        at.clauses.most = Most(by, Adjective(sign, ()), whole(number) if number else 1, is_number=is_counted)
-        return f"{match['type']} <S0> {match['between']}"
+        few = whole(number) if number else 1
+        at.clauses.most = Most(by, Adjective(sign, ()), few, is_number=is_counted, is_amount=not is_counted)
+        return f"{match['held']} {match['type']} <S0> {match['between']}"
 
     between = r"(?P<between>(?:(?!by |<[LN])\S+ ){0,6})"
     at.apply(
-        rf"(?:the )?(?P<few>{N} )?(?P<word>top|bottom|{SUPERLATIVE})(?P<number> {N})? (?P<type>{L}) {between}"
+        rf"(?:the )?(?P<few>{N} )?(?P<word>top|bottom|{SUPERLATIVE})(?P<number> {N})? (?P<held>(?:<[CV]\d+> )*)"
+        rf"(?:(?!<)[a-z]+(?:ing|ed) )?(?P<type>{L}) {between}"
         rf"(?:by|in terms of|measured by|according to) (?:the |their |its )?"
         rf"(?P<number_of>(?:total )?number of )?(?P<by>{L})",
         measured,
