@@ -85,6 +85,18 @@ MONEY = _words("dollar dollars euro euros pound pounds bucks quid")
 PRICES = ("price", "cost", "amount", "fee")
 """Nouns for a price."""
 
+MONEY_WORDS = _words("amount cost costs fee fees fine paid payment price spend total value donation")
+"""Words of attributes that are amounts of money."""
+PRICES_OF_ONE = _words("unit each per list")
+"""Words of prices that do not add up."""
+PAYING = _words(
+    """
+    spent spend spends spending paid pay pays paying earned earn earns made received owe owes owed raised raise
+    collected collect donated donate gave give given contributed brought
+    """
+)
+"""Verbs that are about an amount of money, whatever its attribute is called."""
+
 COUNTED = _words("people inhabitants residents")
 """Nouns that a number of inhabitants counts."""
 

@@ -10,7 +10,16 @@ from kbkit.answers.attribute_values import ColumnValues
 from kbkit.answers.syntax import (
     Expression,
 )
-from kbkit.english.question_words import COUNTED, DWELLING, PLACES, PRICES, Adjective
+from kbkit.english.question_words import (
+    COUNTED,
+    DWELLING,
+    MONEY_WORDS,
+    PAYING,
+    PLACES,
+    PRICES,
+    PRICES_OF_ONE,
+    Adjective,
+)
 from kbkit.english.words import may_be_verb
 from kbkit.questions.clauses import AskedTarget, is_type
 from kbkit.questions.conditions import ConditionPlanner
@@ -46,12 +55,37 @@ class AskedPlanner(ConditionPlanner):
         kinds = list(dict.fromkeys(self._types_in(self.clauses.context)))
         numbers = [(kind, name) for kind in kinds if (name := self._only_number(kind))]
         about = self._conditioned()
+        if paid := self._paid(kinds or list(dict.fromkeys(about)), is_named=bool(kinds)):
+            return paid
         if len(kinds) != 1 or not numbers or not about:
             raise NotReadError("'how much'")
         [(kind, name)] = numbers
         link = QuestionLink(0, 0, "how much", (LabelOption(kind, name, 1.0, True),))
         is_one = all(one == kind or self._is_single(one, kind) for one in about)
         return AskedTarget(link, "" if is_one else "sum")
+
+    def _paid(self, kinds: list[int], *, is_named: bool) -> AskedTarget | None:
+        """Return the sum of the amounts that a verb of paying is about: *how much did Ann spend*, of her orders.
+
+        They are of the type that is named, or of the only neighbours with one that a named node has several of.
+        """
+        verbs = [word for word in self._tokens if word in PAYING]
+        if len(verbs) != 1 or not kinds:
+            return None
+        hops = [self.elements.all[hop] for hop in self.elements.from_type(kinds[0]).tolist()]
+        near = {hop.target for hop in hops if not self._is_single(kinds[0], hop.target)} - {kinds[0]}
+        of = kinds[:1] if is_named or any(map(self._amounts_of, kinds)) else sorted(near)
+        found = [(kind, name) for kind in of for name in self._amounts_of(kind)]
+        if len(found) != 1:
+            return None
+        [(kind, name)] = found
+        self._explain(verbs[0])
+        return AskedTarget(QuestionLink(0, 0, "how much", (LabelOption(kind, name, 1.0, True),)), "sum")
+
+    def _amounts_of(self, kind: int) -> list[str]:
+        """Return the attributes of a type that are amounts of money, by their names; prices of one piece are none."""
+        words = {one.name: {*label_words(one.name)} for one in self._numbers_of(kind)}
+        return [name for name, said in words.items() if said & MONEY_WORDS and not said & PRICES_OF_ONE]
 
     def _averaged(self, adjective: Adjective) -> AskedTarget:
         """Return the average of the number that an adjective compares: *how long are films on average*."""

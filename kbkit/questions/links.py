@@ -270,7 +270,8 @@ class Linker:
         is_signed = not text.replace(" ", "").isalnum()
         values = tuple(self.values.named(folded_words(text).split() if is_signed else words))
         if len(text) < _MAX_SHORT or (len(text) == _MAX_SHORT and not lemmas_of(text.casefold())):
-            values = tuple(value for value in values if value.value == text)
+            is_short = text.isupper() and not question.text.isupper()  # UK, of the United Kingdom
+            values = tuple(v for v in values if v.value == text or (is_short and len(v.value) > len(text)))
         is_name = bool(nodes or values) and text != text.lower() and not question.text.isupper() and span[0] > 0
         if labels and self._is_state(words, labels[0], values):
             return QuestionLink(span[0], span[-1] + 1, text, (), values, nodes)

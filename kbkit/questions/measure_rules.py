@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from kbkit.answers.syntax import Comparison, Condition, PathFunction, Value
-from kbkit.english.question_words import EXTREMES, FUNCTION_WORDS, SUPERLATIVES, TOTALS, Adjective
+from kbkit.english.question_words import EXTREMES, FUNCTION_WORDS, PAYING, SUPERLATIVES, TOTALS, Adjective
 from kbkit.english.words import may_be_verb
 from kbkit.questions.attribute_tests import AttributeTests, ConditionPart
 from kbkit.questions.clauses import SUPERLATIVE, L, Restriction, Rewriter, V, is_type
@@ -20,10 +20,6 @@ from kbkit.questions.meanings import NotReadError
 from kbkit.questions.question_link import QuestionLink
 
 _TOTALS = {**TOTALS, **EXTREMES, "avg": "avg", "overall": "sum"}
-_PAYING = frozenset(
-    "spent spend spends spending paid pay pays paying earned earn earns made received owe owes owed".split()  # noqa: SIM905
-)
-"""Verbs that are about an amount of money, whatever its attribute is called."""
 _AMOUNTS = ("amount", "total", "price", "cost", "fee", "payment")
 _ALTOGETHER = "(?:in total|altogether|overall|in all|all together|combined)"
 
@@ -123,7 +119,7 @@ def _sums(at: Rewriter) -> None:
         label, verb = at.link(match["label"]), (match["verb"] or "").strip()
         if label is None and (not verb or verb in FUNCTION_WORDS or not may_be_verb(verb)):
             return None
-        nouns = (verb, stem(verb), *(_AMOUNTS if verb in _PAYING else ()))
+        nouns = (verb, stem(verb), *(_AMOUNTS if verb in PAYING else ()))
         adjective = Adjective(1, nouns) if label is None else None
         number = at.linked(match["number"])
         return _read(

@@ -102,7 +102,9 @@ def rankings(at: Rewriter) -> None:
             return None
         sign = SUPERLATIVES.get(match["word"], Adjective(-1 if match["word"] == "bottom" else 1, ())).sign
         total = TOTALS[match["total"].strip()] if match["total"] else "sum" if match["overall"] else ""
-        at.clauses.most = Most(at.link(match["by"]), Adjective(sign, ()), whole(number), is_amount=not total, total=total)
+        at.clauses.most = Most(
+            at.link(match["by"]), Adjective(sign, ()), whole(number), is_amount=not total, total=total
+        )
         return f"{match['type']} <S0>"
 
     at.apply(

@@ -12,9 +12,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from kbkit.answers.attribute_values import ColumnValues
+from kbkit.english import countries
 from kbkit.english.question_words import GENDERS, SHORT_DATES
 from kbkit.english.words import is_person, spoken
-from kbkit.questions.lexicon import stem
+from kbkit.questions.lexicon import label_words, stem
 from kbkit.stores import Stores
 from kbkit.stores.folding import words
 from kbkit.stores.node_values import text_attributes
@@ -66,6 +67,7 @@ class AttributeValues:
             known_values = {one.casefold() for one in texts}
             has_genders = len(GENDERS.keys() & known_values) > 1 and len(known_values) <= 4
             has_dates = len(SHORT_DATES.keys() & known_values) >= _SHORT_DATES
+            has_codes = countries.are_codes(texts, label_words(attribute.name))
             repeats = len(texts) <= _REPEATED * node_type.count
             for text in texts:
                 self._add(AttributeValue(number, attribute.name, text))
@@ -74,6 +76,7 @@ class AttributeValues:
                     self._add_parts(AttributeValue(number, attribute.name, text))
                 called: tuple[str, ...] = GENDERS.get(text.casefold(), ()) if has_genders else ()
                 called = (SHORT_DATES.get(text.casefold(), text.casefold()),) if has_dates else called
+                called += countries.called(text, is_code=has_codes)
                 for word in called:
                     if word != text.casefold():
                         self._exact.setdefault(word, []).append(AttributeValue(number, attribute.name, text))
