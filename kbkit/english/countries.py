@@ -6,10 +6,10 @@ from collections.abc import Collection
 
 _LISTED = """
     AD Andorra; AE United Arab Emirates; AF Afghanistan; AG Antigua and Barbuda; AI Anguilla; AL Albania; AM
-    Armenia; AO Angola; AQ Antarctica; AR Argentina; AS American Samoa; AT Austria; AU Australia; AW Aruba; AX Åland Islands;
-    AZ Azerbaijan; BA Bosnia and Herzegovina; BB Barbados; BD Bangladesh; BE Belgium; BF Burkina Faso; BG Bulgaria;
-    BH Bahrain; BI Burundi; BJ Benin; BL Saint Barthelemy; BM Bermuda; BN Brunei; BO Bolivia; BQ Caribbean NL; BR
-    Brazil; BS Bahamas; BT Bhutan; BV Bouvet Island; BW Botswana; BY Belarus; BZ Belize; CA Canada; CC Cocos
+    Armenia; AO Angola; AQ Antarctica; AR Argentina; AS American Samoa; AT Austria; AU Australia; AW Aruba; AX Åland
+    Islands; AZ Azerbaijan; BA Bosnia and Herzegovina; BB Barbados; BD Bangladesh; BE Belgium; BF Burkina Faso; BG
+    Bulgaria; BH Bahrain; BI Burundi; BJ Benin; BL Saint Barthelemy; BM Bermuda; BN Brunei; BO Bolivia; BQ Caribbean
+    NL; BR Brazil; BS Bahamas; BT Bhutan; BV Bouvet Island; BW Botswana; BY Belarus; BZ Belize; CA Canada; CC Cocos
     Islands; CD Democratic Republic of the Congo; CF Central African Rep.; CG Congo; CH Switzerland; CI Côte
     d'Ivoire; CK Cook Islands; CL Chile; CM Cameroon; CN China; CO Colombia; CR Costa Rica; CU Cuba; CV Cape Verde;
     CW Curaçao; CX Christmas Island; CY Cyprus; CZ Czech Republic; DE Germany; DJ Djibouti; DK Denmark; DM Dominica;
