@@ -171,6 +171,22 @@ def prices(at: Rewriter) -> None:
     at.apply(rf"(?P<type>{L}|{V}|<C\d+>) (?:for|costing) (?P<op>{_OP}) (?P<number>{N})(?! <L)", typed)
 
 
+def _is_no_comparison(match: re.Match[str], before: QuestionLink | None, after: QuestionLink | None) -> bool:
+    """Return whether the labels around a comparison are of other clauses."""
+    if (
+        after is not None
+        and not is_type(after)
+        and (re.search(rf" (?:in|on) (?:\w+ )?{L}$", match[0]) or match["held"])
+    ):
+        return True
+    if after is None and is_type(before) and re.search(" (?:with|have|has|had|having) ", match[0]):
+        return True  # drivers with more than 3
+    is_time = before is None and match["op"] in ("from", "since", "after", "before", "until")
+    if after is not None and is_time and re.match(rf" {BE}(?:{_OP}) {N} ", match.string[match.end() :]):
+        return True  # films of 2012 rated above 7
+    return match["op"] == "from" and all(link is None or is_type(link) for link in (before, after))  # films from 2015
+
+
 def comparisons(at: Rewriter) -> None:
     """``more than 4 cylinders``, ``longer than 300 km``, ``3 or more``."""
 
@@ -182,13 +198,8 @@ def comparisons(at: Rewriter) -> None:
             op = ">" if adjective.sign > 0 else "<"
         if match["or"]:
             op = ">=" if re.search(_UP, match["or"]) else "<="
-        if after is not None and not is_type(after) and re.search(rf" (?:in|on) (?:\w+ )?{L}$", match[0]):
+        if _is_no_comparison(match, before, after):
             return None
-        is_time = before is None and match["op"] in ("from", "since", "after", "before", "until")
-        if after is not None and is_time and re.match(rf" {BE}(?:{_OP}) {N} ", match.string[match.end() :]):
-            return None  # films of 2012 rated above 7
-        if match["op"] == "from" and (before is None or is_type(before)) and (after is None or is_type(after)):
-            return None  # films from 2015
         label = after
         tail = ""
         if before is not None and is_participle(before.text) and not is_type(before) and is_type(after):
@@ -207,10 +218,12 @@ def comparisons(at: Rewriter) -> None:
             tail, label = match["before"], None
         if before is not None and label is before and " of " in before.text and not _is_owned(match):
             tail = f"{match['before']} {tail}"  # show the amount of the payments over 100
-        return f"{tail} {at.restrict(Restriction(label, op, at.linked(match['number']), False, adjective))}"
+        sign = at.restrict(Restriction(label, op, at.linked(match["number"]), False, adjective))
+        return f"{tail} {match['held'] or ''} {sign}"
 
     number = rf"(?P<number>{N})(?P<or> {_OR_MORE})?"
-    of = rf"(?: (?:different |distinct |of the |of |(?:in|on) (?:the |their |his |her |its )?)*(?P<after>{L}))?"
+    of = r"(?: (?:different |distinct |of the |of |(?:in|on) (?:the |their |his |her |its )?)*(?P<held>(?:<[CV]\d+> )*)"
+    of += rf"(?P<after>{L}))?"
     at.apply(
         rf"(?:(?P<before>{L}) )?{BE}(?:for )?(?P<op>{_OP}|(?:{ADJECTIVE})(?: than)?) (?:the )?(?:year )?{number}{of}",
         use,

@@ -191,6 +191,8 @@ class GroupPlanner(AskedPlanner):
             others = [one for one in self._types_in(self.clauses.context) if one != kind]
             if not others:
                 raise NotReadError(f"what '{most.label.text}' is common among")
+            if self.clauses.restrictions:
+                raise NotReadError(f"what '{most.label.text}' is common among")
             count = self._count(kind, others[0])
             return Filter(Nodes(self.elements.types[kind].name), (Superlative("max" if sign > 0 else "min", count),))
         option = self._attribute(most.label, [self.focus])

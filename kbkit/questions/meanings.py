@@ -19,7 +19,7 @@ from kbkit.answers.syntax import (
 )
 from kbkit.english.question_words import LIGHT_VERBS, PRICES, Adjective
 from kbkit.english.words import may_be_verb
-from kbkit.questions.clauses import Clauses, is_type
+from kbkit.questions.clauses import Clauses, Restriction, is_type
 from kbkit.questions.elements import MAX_HOPS, MOST, Elements, numeric
 from kbkit.questions.expressions import is_date, step
 from kbkit.questions.label_lookup import STANDING, LabelOption
@@ -94,6 +94,8 @@ class Meanings:
         self._taken: set[tuple[int, int]] = set()
         self._guesses: set[str] = set()
         """Nouns that stand for a type, and words that only a part of a value has."""
+        self._held: dict[int, list[Restriction]] = {}
+        """The conditions on the nodes of types that are counted."""
         self._saying: set[str] = set()
         """Words that say which attribute has a value."""
 

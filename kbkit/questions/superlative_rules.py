@@ -219,14 +219,20 @@ def superlatives(at: Rewriter) -> None:
         most = Most(label, adjective, count, is_common, is_number, is_amount=is_amount, is_nth=is_nth, total=total)
         at.clauses.most = most
         keeps = is_type(label) and (bool(adjective.nouns) or is_common) and not is_number
-        return f"{match['label']} <S0>" if keeps or is_common else "<S0>"
+        return f"{match['held']} {match['label']} <S0>" if keeps or is_common else f"<S0> {match['held']}"
 
     at.apply(
         rf"{BE}(?:the )?(?:top (?P<top>{N}) |(?P<few>{N}) |(?P<nth>{'|'.join(ORDINALS)}) )?(?P<word>{SUPERLATIVE})"
         rf"(?P<inner> (?:{'|'.join(ADJECTIVES)}|common|frequent|frequently|commonly))?"
         r"(?P<of> (?:number|amount|count|total number)s?(?: of)?)?"
         r"(?: (?:different|distinct|total|combined|average|mean|number of))*"
-        rf"(?: (?P<label>{L})(?P<sum> in total| altogether)?)?",
+        rf"(?P<held>(?: <[CV]\d+>)*)(?: (?P<label>{L})(?P<sum> in total| altogether)?)",
+        use,
+    )
+    at.apply(
+        rf"{BE}(?:the )?(?:top (?P<top>{N}) |(?P<few>{N}) |(?P<nth>{'|'.join(ORDINALS)}) )?(?P<word>{SUPERLATIVE})"
+        rf"(?P<inner> (?:{'|'.join(ADJECTIVES)}|common|frequent|frequently|commonly))?"
+        r"(?P<of> (?:number|amount|count|total number)s?(?: of)?)?(?P<held>)(?P<sum>)(?P<label>)",
         use,
     )
 
