@@ -26,6 +26,7 @@ _BETWEEN = frozenset(
 )
 _OMITTING = frozenset("missed skipped avoided failed forgotten lacked refused declined lost left cancelled".split())  # noqa: SIM905
 """Verbs of what is not done: who never missed anything has done all."""
+_GETS = ("get", "gets", "got")
 _NOBODY = "(?:nobody|noone|no one|none|nothing)"
 
 
@@ -65,6 +66,7 @@ def booleans(at: Rewriter) -> None:
     def said(match: re.Match[str]) -> str | None:
         label, said = at.link(match["label"]), match["said"].split()
         is_denied = bool(_DENYING & {*said}) and bool({"do", "does", "did"} & {*said})  # who does not work remotely
+        is_denied |= "no" in said and bool(match.string[: match.start()].split()[-1:] == ["and"])  # and no lift
         if label is None or not is_boolean(label) or not (is_denied or _ASSERTING & {*said}):
             return None
         own = {*label_words(label.attributes()[0].attribute)}  # out of production, where a column is called so
@@ -85,7 +87,7 @@ def booleans(at: Rewriter) -> None:
         label, verb = at.link(match["label"]), match["verb"]
         if not is_boolean(label) or label is None or not re.search("<[LC]|who|which", match.string[: match.start()]):
             return None
-        if verb not in ("get", "gets", "got") and (verb in FUNCTION_WORDS or not may_be_verb(verb)):
+        if verb in _DENYING or (verb not in _GETS and (verb in FUNCTION_WORDS or not may_be_verb(verb))):
             return None
         return held(label, negated=bool(match["not"]))
 

@@ -52,6 +52,7 @@ def beginning(at: Rewriter) -> None:
 
     at.apply(rf"(?P<label>{L}) numbers? of(?= {V})", numbered)
     at.text = at.text.replace(" due to ", " to ")
+    at.text = re.sub(r" look(s|ed|ing|) after (?=\S)", r" manage\1 ", at.text)
     money = "|".join(MONEY)
 
     def rated(match: re.Match[str]) -> str | None:

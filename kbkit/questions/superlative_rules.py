@@ -121,19 +121,21 @@ def rankings(at: Rewriter) -> None:
         is_number = any(o.is_number for o in own if o.score == own[0].score)
         if at.clauses.most is not None or by is None or not (is_counted or is_number):
             return None
+        if match["number_of"] and match["more"]:
+            return None  # by number of closed tickets
         if not is_type(at.link(match["type"])) or (match["word"] in ("top", "bottom") and number is None):
             return None
         sign = SUPERLATIVES.get(match["word"], Adjective(-1 if match["word"] == "bottom" else 1, ())).sign
         few = whole(number) if number else 1
         at.clauses.most = Most(by, Adjective(sign, ()), few, is_number=is_counted, is_amount=not is_counted)
-        return f"{match['held']} {match['type']} <S0> {match['between']}"
+        return f"{match['held']} {match['type']} <S0> {match['between']} {match['of']}{match['more']}"
 
     between = r"(?P<between>(?:(?!by |<[LN])\S+ ){0,6})"
     at.apply(
         rf"(?:the )?(?P<few>{N} )?(?P<word>top|bottom|{SUPERLATIVE})(?P<number> {N})? (?P<held>(?:<[CV]\d+> )*)"
         rf"(?:(?!<)[a-z]+(?:ing|ed) )?(?P<type>{L}) {between}"
         rf"(?:by|in terms of|measured by|according to) (?:the |their |its )?"
-        rf"(?P<number_of>(?:total )?number of )?(?P<by>{L})",
+        rf"(?P<number_of>(?:total )?number of )?(?P<of>(?:<[CV]\d+> )*)(?P<by>{L})(?P<more>(?: {L})?)",
         measured,
     )
 
@@ -209,7 +211,7 @@ def superlatives(at: Rewriter) -> None:
         label = at.link(match["label"])
         is_common = label is not None and inner in ("common", "frequent", "frequently", "popular", "commonly")
         is_number = bool(match["of"])
-        if label is None and not adjective.nouns:
+        if (label is None and not adjective.nouns) or (match["held"] and not is_type(label)):
             return None
         summed = re.search(r" (total|combined|average|mean) (?:number of )?<L", match[0])
         total = "" if is_type(label) else TOTALS[summed[1]] if summed else "sum" if match["sum"] else ""

@@ -43,7 +43,7 @@ _MARKED = frozenset(
     """
     average mean total sum maximum minimum max min more less fewer than larger smaller higher lower greater twice double
     half percent percentage ratio difference increase between before after not no never without only every except nor
-    neither each per same
+    neither each per same exceed exceeds exceeded exceeding
     """.split()  # noqa: SIM905
 ) | {*SUPERLATIVES}
 """Words that say that the question is another one, if no rule has read them."""
