@@ -59,14 +59,16 @@ def booleans(at: Rewriter) -> None:
 
     def held(label: QuestionLink, *, negated: bool, operand: str = "") -> str:
         said = label.text.casefold()
-        root = denied_root(said)
+        root = denied_root(said) if " " not in said else ""  # under warranty
         is_denied = bool(root) and not any(said in option.attribute.casefold() for option in label.attributes()[:1])
         return at.restrict(Restriction(label, "holds", (), negated != is_denied, None, operand))
 
     def said(match: re.Match[str]) -> str | None:
         label, said = at.link(match["label"]), match["said"].split()
         is_denied = bool(_DENYING & {*said}) and bool({"do", "does", "did"} & {*said})  # who does not work remotely
-        is_denied |= "no" in said and bool(match.string[: match.start()].split()[-1:] == ["and"])  # and no lift
+        before = match.string[: match.start()].split()[-1:]
+        is_after = bool(before) and (before[0] in ("and", "but") or before[0].startswith("<"))
+        is_denied |= is_after and bool({"no", "not"} & {*said})  # and no lift, not under warranty
         if label is None or not is_boolean(label) or not (is_denied or _ASSERTING & {*said}):
             return None
         own = {*label_words(label.attributes()[0].attribute)}  # out of production, where a column is called so
@@ -171,7 +173,7 @@ def _holders(at: Rewriter) -> None:
         at.links.append(owner)
         return f"{match['before']}<L{len(at.links) - 1}> {at.restrict(Restriction(label, 'holds'))}"
 
-    at.apply(rf"(?<=^ )(?P<before>(?:(?!<)\S+ )*)(?P<label>{L})", use)
+    at.apply(rf"(?<=^ )(?P<before>(?:(?!<[LC])\S+ )*)(?P<label>{L})", use)
 
 
 def unrelated(at: Rewriter) -> None:

@@ -34,7 +34,7 @@ from kbkit.questions.answer_kinds import content, other_kind
 from kbkit.questions.candidates import Topic
 from kbkit.questions.clauses import Clauses
 from kbkit.questions.elements import VALUE, Elements
-from kbkit.questions.lexicon import cosine
+from kbkit.questions.lexicon import cosine, label_words, stem
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.links import Linker
 from kbkit.questions.meanings import NotReadError
@@ -252,7 +252,16 @@ class ClauseReading:
     @property
     def unexplained(self) -> list[str]:
         """The other unexplained content words."""
-        return [word for word in self.clauses.unexplained if word not in self.verbs or self.is_unmet]
+        words = [word for word in self.clauses.unexplained if word not in self.verbs or self.is_unmet]
+        followed = [self.elements.all[hop].name for hop in range(self.elements.hops)]
+        labels = {self.elements.all[hop].label for hop in range(self.elements.hops)} & self.planner.doubts.followed
+        said = {
+            stem(word)
+            for hop, name in enumerate(followed)
+            if self.elements.all[hop].label in labels
+            for word in label_words(name)
+        }
+        return [word for word in words if stem(word) not in said]  # an author of papers, by paper_authors
 
     @property
     def is_trusted(self) -> bool:

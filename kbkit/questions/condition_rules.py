@@ -221,6 +221,16 @@ def comparisons(at: Rewriter) -> None:
         sign = at.restrict(Restriction(label, op, at.linked(match["number"]), False, adjective))
         return f"{tail} {match['held'] or ''} {sign}"
 
+    def expired(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        dates = tuple(o for o in label.attributes() if o.is_year) if label is not None and not is_type(label) else ()
+        if label is None or not dates or not may_be_verb(match["verb"]):
+            return None
+        op = _operator(match["op"])
+        return at.restrict(Restriction(replace(label, labels=dates), op, at.linked(match["number"])))
+
+    dated = "(?P<op>before|after|since|until|in|on)"
+    at.apply(rf"whose (?P<label>{L}) (?P<verb>[a-z]+) {dated} (?P<number>{N})", expired)  # whose warranty ended before
     number = rf"(?P<number>{N})(?P<or> {_OR_MORE})?"
     of = r"(?: (?:different |distinct |of the |of |(?:in|on) (?:the |their |his |her |its )?)*(?P<held>(?:<[CV]\d+> )*)"
     of += rf"(?P<after>{L}))?"

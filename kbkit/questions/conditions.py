@@ -87,7 +87,7 @@ class ConditionPlanner(CountTests):
         """Return the attribute or the type whose nodes are counted, for a superlative."""
         label = most.label
         if most.is_use:
-            return None, self._only_neighbour(near[0])
+            return None, self._used(near[0])
         if label is None or (most.adjective.nouns and label.types() and not label.attributes() and not most.is_number):
             return self._by_adjective(most.adjective, self._types_in([label]) if label else near), -1
         options = [option for option in label.attributes() if self._is_number(option)]

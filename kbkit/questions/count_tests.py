@@ -18,8 +18,14 @@ from kbkit.answers.syntax import (
 from kbkit.questions.attribute_tests import ConditionPart
 from kbkit.questions.clauses import Restriction, is_type
 from kbkit.questions.expressions import whole_number
+from kbkit.questions.link_words import is_participle
 from kbkit.questions.meanings import NotReadError
 from kbkit.questions.measure_rules import MeasureTests
+
+_TRADING = frozenset("used booked bought sold ordered purchased requested chosen visited".split())  # noqa: SIM905
+"""Verbs for what many nodes refer to, whatever they are called."""
+_LEAST_SAID = 0.25
+"""Least similarity of another verb and what it counts."""
 
 
 class CountTests(MeasureTests):
@@ -48,6 +54,23 @@ class CountTests(MeasureTests):
         if not is_number or label is None or not is_type(label) or restriction.operand not in ("", "number"):
             return []
         return [label.types()[0].type] if restriction.adjective is None else []
+
+    def _used(self, owner: int) -> int:
+        """Return the type that *most borrowed* counts: the only one, if the verb may mean it."""
+        kind = self._only_neighbour(owner)
+        hops = [hop for path in self._paths(owner, kind)[:1] for hop in path]
+        for verb in self.clauses.verbs[-1:]:
+            types, relations = self.elements.type_labels.similarity(verb), self.elements.labels.similarity(verb)
+            own = self.elements.types[owner].name
+            others = [one for one in map(self.elements.all.__getitem__, hops) if one.name != own]
+            said = max([float(types[kind]), *(float(relations[one.label]) for one in others)])
+            if is_participle(verb) and verb not in _TRADING and said < _LEAST_SAID:
+                raise NotReadError(f"'{verb}'")  # most cited, of papers with reviews
+        return kind
+
+    def _only_neighbour(self, owner: int) -> int:
+        """Return the type that a verb alone must mean: the only one whose nodes refer to those of a type."""
+        raise NotImplementedError
 
     def _joined(self, owner: int, parts: list[ConditionPart]) -> Expression:
         """Return the nodes of a type that meet conditions on it and on other types."""

@@ -202,9 +202,9 @@ class Linker:
                 last += 1
             words = [token.word for token in tokens[first:last]]
             is_said = tokens[first - 1].word in _BEFORE_VALUES
-            if words and is_said and (value := self.values.holding(words)) is not None:
+            if words and is_said and (held := self.values.holding(words)):
                 text = question.text[tokens[first].start : tokens[last - 1].end]
-                yield QuestionLink(first, last, text, (), (value,), is_partial=True)
+                yield QuestionLink(first, last, text, (), held, is_partial=True)
             first = max(last, first + 1)
 
     def _is_noun(self, question: Question, at: int) -> bool:

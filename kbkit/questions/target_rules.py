@@ -133,10 +133,10 @@ def _owners_and_targets(at: Rewriter) -> None:  # noqa: PLR0912
         elif link.is_verb or is_said:  # cinemas opened in each year: not the year
             clauses.unexplained.append(link.text.casefold())
             clauses.said += [link] if is_said else []
-        elif not is_type(link) and _is_event(clauses, text if asked else "", part, link):
+        elif not is_type(link) and _is_event(at, part, link, asked is not None):
             clauses.said.append(link)
         elif not is_type(link):
-            if link.labels[0].is_boolean and (clauses.is_how_much or not (clauses.restrictions or " whether " in text)):
+            if link.labels[0].is_boolean and (clauses.is_how_much or not _is_told(clauses, text)):
                 clauses.unread.append("'how much'" if clauses.is_how_much else f"'{link.text}'")
             if link.text.casefold() in ADJECTIVES and re.search(rf"(?<! how) {part} {L}", text):
                 clauses.unread.append(f"'{link.text}'")  # tall mountains: from which height on?
@@ -163,6 +163,11 @@ def _owners_and_targets(at: Rewriter) -> None:  # noqa: PLR0912
     _heads(at, text)
 
 
+def _is_told(clauses: Clauses, text: str) -> bool:
+    """Return whether a question asks for a yes or no of named nodes: *whether the 5 is on time*."""
+    return " whether " in text or any(value.nodes for one in clauses.restrictions for value in one.values)
+
+
 def _is_said_of_type(at: Rewriter, text: str, part: str, link: QuestionLink) -> bool:
     """Return whether a label describes nodes and is not asked for: *orders that are still open*, *out of stock*."""
     if link.labels[0].score < _LEAST_ASKED and link.text != "when":
@@ -175,15 +180,19 @@ def _is_said_of_type(at: Rewriter, text: str, part: str, link: QuestionLink) -> 
     return bool(re.search(f" out of {part} ", text)) or (said is not None and is_type(at.link(said["type"])))
 
 
-def _is_event(clauses: Clauses, text: str, part: str, link: QuestionLink) -> bool:
+def _is_event(at: Rewriter, part: str, link: QuestionLink, is_asked: bool) -> bool:
     """Return whether a label is the verb of a question and not the date that it names.
 
     *Which birds has Ann seen*, *has anyone seen a heron*, where a column says when birds were seen.
     """
-    if " " in link.text or not is_participle(link.text) or clauses.is_yes_no:
-        return clauses.is_yes_no and " " not in link.text and is_participle(link.text)
+    if " " in link.text:
+        return False
+    if at.clauses.is_yes_no:  # did anyone submit a paper
+        is_done = link.labels[0].is_date and re.search(rf"^ did .*{part} (?:an?|any|the) ", at.text)
+        return is_participle(link.text) or bool(is_done)
     before = "(?:(?:has|have|had)(?: (?:ever|been|already))*|<[CV]\\d+>)"
-    return bool(re.search(rf" {before} {part}(?= )", text))
+    is_said = is_asked and is_participle(link.text)
+    return is_said and bool(re.search(rf" {before} {part}(?= )", at.text))
 
 
 def _heads(at: Rewriter, text: str) -> None:

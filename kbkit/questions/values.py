@@ -33,6 +33,10 @@ _REPEATED = 0.8
 """Fraction of the nodes that the values of a column may be if it says what nodes have in common."""
 _SHORT_DATES = 3
 """Short names of days or months among the values of a column from which they are such."""
+_PARTS = 2
+"""Words that people write as one, if a hyphen joins them."""
+_MOST_OF_CLASS = 5
+"""Values that begin with the same word up to which it stands for all of them."""
 MAX_WORDS = 8
 """Limit on the words of a value."""
 
@@ -91,6 +95,8 @@ class AttributeValues:
         if 0 < len(parts) <= MAX_WORDS:
             self._exact.setdefault(" ".join(parts), []).append(value)
             self._stemmed.setdefault(_stems(parts), []).append(value)
+            if "-" in value.value and len(parts) == _PARTS:  # ICPMS, of ICP-MS
+                self._exact.setdefault("".join(parts), []).append(value)
 
     def _add_parts(self, value: AttributeValue) -> None:
         parts = words(value.value).split()
@@ -99,11 +105,18 @@ class AttributeValues:
             for one in stems:
                 self._with_stem.setdefault(one, []).append((stems, value))
 
-    def holding(self, parts: Sequence[str]) -> AttributeValue | None:
-        """Return the only value that has these words among others: *the fuel*, of ``Leaking fuel pump``."""
+    def holding(self, parts: Sequence[str]) -> tuple[AttributeValue, ...]:
+        """Return the only value that has these words among others: *the fuel*, of ``Leaking fuel pump``.
+
+        Or the values of a column, several but not most, that begin with one word: *closed*, of ``Closed won`` and
+        ``Closed lost``.
+        """
         stems = {*map(_spelled, parts)}
         found = [value for known, value in self._with_stem.get(min(stems), ()) if stems < known]
-        return found[0] if len(found) == 1 else None
+        columns = {(value.type, value.attribute) for value in found}
+        begun = [value for value in found if _spelled(words(value.value).split()[0]) in stems]
+        is_class = len(columns) == len(parts) == 1 and len(begun) == len(found) <= _MOST_OF_CLASS
+        return tuple(found) if len(found) == 1 or is_class else ()
 
     @property
     def has_people(self) -> bool:
