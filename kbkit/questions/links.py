@@ -193,15 +193,16 @@ class Linker:
                     yield QuestionLink(first, last, text, (), tuple(values), tuple(whole))
             first = max(last, first + 1)
 
-    def _by_words(self, question: Question, taken: list[bool], _: list[QuestionLink]) -> Iterator[QuestionLink]:
+    def _by_words(self, question: Question, taken: list[bool], found: list[QuestionLink]) -> Iterator[QuestionLink]:
         """Yield links for words that are left and that only one value has among others: *fuel*, of ``fuel pump``."""
-        tokens, first = question.tokens, 1
+        tokens, first = question.tokens, 0
         while first < len(tokens):
             last = first
             while last < len(tokens) and not taken[last] and self._is_noun(question, last):
                 last += 1
             words = [token.word for token in tokens[first:last]]
-            is_said = tokens[first - 1].word in _BEFORE_VALUES
+            is_type = any(link.first == last and link.types() for link in found)  # accepted papers
+            is_said = is_type or (first > 0 and tokens[first - 1].word in _BEFORE_VALUES)
             if words and is_said and (held := self.values.holding(words)):
                 text = question.text[tokens[first].start : tokens[last - 1].end]
                 yield QuestionLink(first, last, text, (), held, is_partial=True)

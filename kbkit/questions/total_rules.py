@@ -140,7 +140,7 @@ def counts(at: Rewriter) -> None:
         at.clauses.targets.append(AskedTarget(at.link(match["label"]), "count", None, bool(match["distinct"])))
         return f"<T{len(at.clauses.targets) - 1}> {match['held']}"
 
-    phrase = r"(?:how many|(?:the )?(?:total )?(?:numbers?|counts?) of|count(?: the)?(?: number of)?)"
+    phrase = r"(?:how many|(?:the )?(?:total )?(?:numbers?|counts?)(?: of|(?= <C))|count(?: the)?(?: number of)?)"
     at.apply(
         rf"{phrase} (?:(?:all|of|the|total|times|in|more) )*(?P<held>(?:<C\d+> )*)"
         rf"(?P<distinct>(?:different |distinct |unique |kinds of |types of )*)(?P<label>{L})",
