@@ -85,6 +85,8 @@ MONEY = _words("dollar dollars euro euros pound pounds bucks quid")
 PRICES = ("price", "cost", "amount", "fee")
 """Nouns for a price."""
 
+TRADING = _words("used booked bought sold ordered purchased requested chosen visited lent rented hired")
+"""Verbs for what many nodes refer to, whatever they are called."""
 MONEY_WORDS = _words("amount cost costs fee fees fine paid payment price spend total value donation")
 """Words of attributes that are amounts of money."""
 PRICES_OF_ONE = _words("unit each per list")

@@ -18,6 +18,7 @@ from kbkit.english.question_words import (
     PLACES,
     PRICES,
     PRICES_OF_ONE,
+    TRADING,
     Adjective,
 )
 from kbkit.english.words import may_be_verb
@@ -38,6 +39,8 @@ _SAID = 0.5
 """Least similarity of a verb and the date that it is about."""
 _EVER = frozenset(("ever", "anything", "anyone", "anybody", "once"))
 """Words of a question whether something ever happened."""
+_HINTED = 0.25
+"""Least similarity of a verb and the only events of what is named."""
 _TELLING = 0.25
 """How much better words must express one of several types that may be asked for."""
 
@@ -196,6 +199,8 @@ class AskedPlanner(ConditionPlanner):
         said = sorted(((self._meant_by(verbs[0], kind, event), event) for event in events), reverse=True)
         if not said or (len(said) > 1 and (said[0][0] < _SAID or said[0][0] - said[1][0] < _TELLING / 2)):
             raise NotReadError(f"'{verbs[0]}'")
+        if said[0][0] < _HINTED and verbs[0] not in TRADING:
+            raise NotReadError(f"'{verbs[0]}'")  # did Ann ever dance
         self._explain(verbs[0])
         return self._followed(self._named_node(nodes[0].nodes[0]), self._path(kind, said[0][1]))
 

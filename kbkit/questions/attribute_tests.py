@@ -87,7 +87,8 @@ class AttributeTests(Meanings):
         if any(map(self._is_number, others)):
             return None
         name = self._only_number(kind)
-        is_own = not restriction.operand and (kind == owner or not is_plural(label.text.casefold()))  # a payment over 9
+        is_many = is_plural(label.text.casefold()) or restriction.values[0].number == "1"
+        is_own = not restriction.operand and (kind == owner or not is_many)  # a payment over 9
         return (
             LabelOption(kind, name) if name and (is_own or (kind != owner and self._is_single(owner, kind))) else None
         )

@@ -156,11 +156,19 @@ class ClauseReader:
                 raise NotReadError("yes or no")
             text = question.text.casefold()
             text = text.replace("who", "what", 1) if clauses.is_named else text
-            if asks := other_kind(self.elements, tree, text) or _other_than_named(question, links, tree):
+            asks = other_kind(self.elements, tree, text) or _other_than_named(question, links, tree)
+            if asks := asks or self._done_by(links):
                 raise NotReadError(f"'{asks}'")
         except NotReadError as error:
             return ClauseReading(self.elements, links, clauses, planner, None, str(error))
         return ClauseReading(self.elements, links, clauses, planner, tree)
+
+    def _done_by(self, links: list[QuestionLink]) -> str:
+        """Return a verb with a column of who did it, which refers to nobody, if a question names somebody; else ""."""
+        if not any(link.node_types & self.elements.people for link in links):
+            return ""
+        verbs = (link for link in links if any(label_words(o.attribute)[-1:] == ["by"] for o in link.attributes()))
+        return next((link.text for link in verbs), "")
 
 
 def _other_than_named(question: Question, links: list[QuestionLink], tree: Expression) -> str:

@@ -311,6 +311,10 @@ def _substrings(at: Rewriter) -> None:
     at.apply(rf"(?P<label>{L}) {most}{word} (?:the |a |word |substring |phrase )*(?P<value>{V})", contained)
 
 
+def _meanings(label: QuestionLink) -> set[tuple[int, str]]:
+    return {(option.type, option.attribute) for option in label.labels}
+
+
 def _owns(at: Rewriter, label: QuestionLink | None, match: re.Match[str]) -> bool:
     """Return whether a label names an attribute that has the value."""
     if label is None or not label.attributes():
@@ -320,6 +324,8 @@ def _owns(at: Rewriter, label: QuestionLink | None, match: re.Match[str]) -> boo
     meant = {(option.type, option.attribute) for option in label.attributes() if option.score >= _OWNING}
     if any((value.type, value.attribute) in meant for value in values):
         return True
+    if may_be_verb(label.text.casefold()) and {(v.type, v.attribute) for v in values} == _meanings(label):
+        return True  # pay cash, of a payment method
     return any(stems <= {*map(stem, label_words(value.attribute))} for value in values)  # a king bed: bed_type
 
 

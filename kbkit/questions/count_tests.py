@@ -15,6 +15,7 @@ from kbkit.answers.syntax import (
     PathFunction,
     ValueColumn,
 )
+from kbkit.english.question_words import TRADING
 from kbkit.questions.attribute_tests import ConditionPart
 from kbkit.questions.clauses import Restriction, is_type
 from kbkit.questions.expressions import whole_number
@@ -22,8 +23,6 @@ from kbkit.questions.link_words import is_participle
 from kbkit.questions.meanings import NotReadError
 from kbkit.questions.measure_rules import MeasureTests
 
-_TRADING = frozenset("used booked bought sold ordered purchased requested chosen visited".split())  # noqa: SIM905
-"""Verbs for what many nodes refer to, whatever they are called."""
 _LEAST_SAID = 0.25
 """Least similarity of another verb and what it counts."""
 
@@ -64,7 +63,7 @@ class CountTests(MeasureTests):
             own = self.elements.types[owner].name
             others = [one for one in map(self.elements.all.__getitem__, hops) if one.name != own]
             said = max([float(types[kind]), *(float(relations[one.label]) for one in others)])
-            if is_participle(verb) and verb not in _TRADING and said < _LEAST_SAID:
+            if is_participle(verb) and verb not in TRADING and said < _LEAST_SAID:
                 raise NotReadError(f"'{verb}'")  # most cited, of papers with reviews
         return kind
 

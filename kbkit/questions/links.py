@@ -55,6 +55,8 @@ _BEFORE_VALUES = frozenset("a an any the with for about of in by on from to as h
 """Words before some of the words of a value."""
 _MAX_HOLDING = 20
 """Limit on the nodes that a part of a name may mean."""
+_MAX_INITIALS = 4
+"""Letters of an abbreviation up to which it may be the initials of a value."""
 _MAX_SHORT = 3
 """Letters up to which a value is only meant if it is written in the same case."""
 
@@ -250,6 +252,10 @@ class Linker:
         is_operator |= words in (["first"], ["last"]) and span[-1] + 1 == len(question.tokens)  # cheapest first
         if not is_operator and (signed := self._signed(question, span)):
             return signed
+        letters = text.replace("&", "").replace(".", "")
+        is_short = letters.isupper() and 1 < len(letters) <= _MAX_INITIALS and not question.text.isupper()
+        if is_short and not nodes and not self.values.named(words) and (values := self.values.initials(letters)):
+            return QuestionLink(span[0], span[-1] + 1, text, (), values)  # R&D
         states = tuple(self.values.states(words)) if len(words) > 1 and words[0] in _UNNAMED else ()
         if states:  # to do, on loan, in progress
             return QuestionLink(span[0], span[-1] + 1, text, (), states)

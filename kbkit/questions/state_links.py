@@ -14,7 +14,7 @@ from kbkit.questions.lexicon import label_words, stem
 from kbkit.questions.question import Question
 from kbkit.questions.question_link import QuestionLink
 
-OPEN = frozenset("open ongoing current currently active unfinished unresolved outstanding running".split())  # noqa: SIM905
+OPEN = frozenset("still open ongoing current currently active unfinished unresolved outstanding running".split())  # noqa: SIM905
 """Words for what has begun and not ended."""
 ENDED = frozenset("finished completed ended concluded former past".split())  # noqa: SIM905
 """Words for what has ended."""
@@ -57,6 +57,10 @@ _ENDS = frozenset(
     )
 )
 """Stems of the words of a date at which something ends."""
+_FEW = 2
+"""Types that a question names up to which what joins them may be meant."""
+_FAR = frozenset(("still", "current", "former", "past"))
+"""Words that may be about what joins the nodes that a question names: *current tenants* have a lease."""
 _STATES = frozenset("status state stage condition phase active".split())  # noqa: SIM905
 """Words of a column that tells states itself."""
 
@@ -65,21 +69,40 @@ def with_states(elements: Elements, question: Question, links: Sequence[Question
     """Return the links of a question with one for a word that says whether something has ended."""
     found = list(links)
     for at, token in enumerate(question.tokens):
-        if token.word not in OPEN | ENDED or at in question.operators:
+        last = at + 1
+        if token.word == "still" and last < len(question.tokens) and question.tokens[last].word.endswith("ing"):
+            last += 1  # still renting
+        elif token.word not in OPEN | ENDED:
             continue
-        own = next((link for link in found if link.first <= at < link.last), None)
-        if own is not None and (
-            own.last - own.first > 1 or own.is_value or (own.labels[0].score == 1 and own.labels[0].is_boolean)
-        ):
+        own = [link for link in found if link.first < last and at < link.last]
+        if at in question.operators or any(_is_kept(link, at, last) for link in own):
             continue
-        kinds = [link.labels[0].type for link in found if link is not own and link.labels]
-        kinds += [value.type for link in found if link is not own and link.is_value for value in link.values[:1]]
-        ends = [end for kind in dict.fromkeys(kinds) if (end := ending(elements, kind)) is not None]
-        if len(ends) != 1 or (own is not None and own.labels and own.labels[0].type != ends[0].type):
+        others = [link for link in found if link not in own]
+        kinds = [link.labels[0].type for link in others if link.labels]
+        kinds += [value.type for link in others for value in link.values[:1] if link.is_value]
+        is_far = token.word in _FAR
+        end = _ended(elements, list(dict.fromkeys(kinds)), is_far=is_far)
+        if end is None or (last == at + 1 and any(one.labels and one.labels[0].type != end.type for one in own)):
             continue
-        link = QuestionLink(at, at + 1, token.word, (ends[0],))
-        found = sorted([*(one for one in found if one is not own), link], key=lambda one: one.first)
+        link = QuestionLink(at, last, token.word, (end,))
+        found = sorted([*others, link], key=lambda one: one.first)
     return found
+
+
+def _is_kept(link: QuestionLink, first: int, last: int) -> bool:
+    """Return whether a word is a value, a column that says yes or no, or a part of a longer label."""
+    is_flag = bool(link.labels) and link.labels[0].score == 1 and link.labels[0].is_boolean
+    return link.first < first or link.last > last or link.is_value or is_flag
+
+
+def _ended(elements: Elements, kinds: Sequence[int], *, is_far: bool) -> LabelOption | None:
+    """Return the only end of the types that a question names, or else of what joins them: of leases, for tenants."""
+    ends = [end for kind in kinds if (end := ending(elements, kind)) is not None]
+    if ends or not is_far or len(kinds) > _FEW:
+        return ends[0] if len(ends) == 1 else None
+    near = {int(elements.target[hop]) for kind in kinds for hop in elements.from_type(kind).tolist()} - {*kinds}
+    ends = [end for kind in sorted(near) if (end := ending(elements, kind)) is not None]
+    return ends[0] if len(ends) == 1 else None
 
 
 def ending(elements: Elements, kind: int) -> LabelOption | None:

@@ -58,6 +58,8 @@ class AttributeValues:
         self._of_people: list[tuple[set[str], AttributeValue]] = []
         self._with_stem: dict[str, list[tuple[frozenset[str], AttributeValue]]] = {}
         """The values of several words of columns that repeat values, by the stems of their words."""
+        self._initials: dict[str, list[AttributeValue]] = {}
+        """The values of several words of columns that repeat values, by the first letters of their words."""
         self._states: set[tuple[int, str]] = set()
         """The attributes that say what nodes have in common."""
         known = ColumnValues.of(stores)
@@ -101,6 +103,8 @@ class AttributeValues:
     def _add_parts(self, value: AttributeValue) -> None:
         parts = words(value.value).split()
         if 1 < len(parts) <= MAX_WORDS:
+            letters = "".join(part[0] for part in parts if part not in ("and", "of", "the")).upper()
+            self._initials.setdefault(letters, []).append(value)
             stems = frozenset(map(_spelled, parts))
             for one in stems:
                 self._with_stem.setdefault(one, []).append((stems, value))
@@ -126,6 +130,11 @@ class AttributeValues:
     def of_people(self, parts: Sequence[str]) -> list[AttributeValue]:
         """Return the names of people with these words, among others."""
         return [value for known, value in self._of_people if known.issuperset(parts)]
+
+    def initials(self, letters: str) -> tuple[AttributeValue, ...]:
+        """Return the values of one column whose words begin with capital letters: *R&D*, *HR*."""
+        found = self._initials.get(letters, [])
+        return tuple(found) if len({(value.type, value.attribute) for value in found}) == 1 == len(found) else ()
 
     def states(self, parts: Sequence[str]) -> list[AttributeValue]:
         """Return the values with exactly these words of columns that repeat values: *on loan*."""

@@ -31,6 +31,8 @@ _FEW = 1
 """Maximum number of attributes of a link table that has a key of its own; with more, its rows are nodes."""
 _EVENT = 3
 """Attributes of its own from which a row that joins two types is an event, and a node."""
+_FEWEST_EVENTS = 20
+"""Rows from which the values of a column show that rows are events."""
 _NAMING = 0.5
 """Least fraction of the rows whose texts differ in a column that says what each of them is."""
 _MOST_RELATIONS = 100
@@ -213,11 +215,12 @@ def _names_its_ends(candidate: _Candidate) -> bool:
 
 def _is_an_event(candidate: _Candidate) -> bool:
     """Return whether rows without a key say more of themselves than of their ends: results of elections, with votes."""
-    if candidate.bare or candidate.ids or candidate.head.target == candidate.tail.target:
+    same = candidate.head.target == candidate.tail.target
+    if candidate.bare or candidate.ids or same or candidate.table.rows < _FEWEST_EVENTS:
         return False
     known = [candidate.table.columns[name] for name in candidate.values]
     names_rows = any(one.look == "text" and _NAMING * candidate.table.rows <= one.distinct for one in known)
-    return len([one for one in known if one.distinct > 1]) >= _EVENT or names_rows
+    return names_rows or sum(one.distinct > 1 for one in known) >= _EVENT
 
 
 def _is_in_a_folder(candidate: _Candidate) -> bool:
