@@ -258,6 +258,7 @@ ADJECTIVES = {
     "experienced": Adjective(1, ("experience",)),
     "frequent": Adjective(1, ("frequency",)),
     "dangerous": Adjective(1, ("danger", "risk")),
+    "busy": Adjective(1, ("traffic", "footfall", "visitors")),
     "populous": Adjective(1, ("population",)),
     "populated": Adjective(1, ("population",)),
     "dense": Adjective(1, ("density",)),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from kbkit.answers.answer_set import AnswerSet
-from kbkit.answers.syntax import Aggregate, Expression
+from kbkit.answers.syntax import Aggregate, Expression, Filter, Superlative, subtrees
 from kbkit.questions.elements import Elements, numeric
 from kbkit.questions.reading_words import answer_type
 
@@ -19,6 +19,8 @@ _HOW_MANY = re.compile(rf"\b(how many)\b|{_BEGINNING}(?:the )?(?:total )?(number
 _HOW_MUCH = re.compile(r"\b(how much)\b")
 _MAX_COMPARED = 100_000
 """Number of nodes up to which readings are compared by their values."""
+_MOST = 0.5
+"""Fraction of the nodes that a superlative may keep."""
 _EACH = re.compile(r"\b(?:each|every|per|by|respectively|all)\b")
 
 
@@ -76,3 +78,17 @@ def content(answers: AnswerSet) -> tuple[object, bool]:
     if value is None:
         return answers.ids.tobytes(), not len(answers)
     return repr(value), value == [] or (value == 0 and not isinstance(value, bool))
+
+
+def keeps_most(elements: Elements, tree: Expression) -> bool:
+    """Return whether a superlative of an expression keeps most of the nodes, as the most of what all have one of."""
+    for part in subtrees(tree):
+        if isinstance(part, Filter):
+            tests = [test for test in part.conditions if isinstance(test, Superlative) and test.per is None]
+            if not tests:
+                continue
+            kept = len(AnswerSet(elements.session, part))
+            wanted = max(test.number if isinstance(test.number, int) else 1 for test in tests)
+            if kept > 2 * wanted and kept > _MOST * len(AnswerSet(elements.session, part.source)):
+                return True
+    return False

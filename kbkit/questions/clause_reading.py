@@ -30,7 +30,7 @@ from kbkit.english.types import type_noun
 from kbkit.english.words import may_be_person, may_be_verb
 from kbkit.errors import KbError
 from kbkit.questions.amount_links import with_amounts
-from kbkit.questions.answer_kinds import content, other_kind
+from kbkit.questions.answer_kinds import content, keeps_most, other_kind
 from kbkit.questions.candidates import Topic
 from kbkit.questions.clauses import Clauses
 from kbkit.questions.elements import VALUE, Elements
@@ -75,24 +75,8 @@ _SAME = 0.75
 """Least similarity of a verb and a relation that it means."""
 _LEAST_OTHER = 0.5
 """Least confidence of a reading by other links than the likeliest."""
-_MOST = 0.5
-"""Fraction of the nodes that a superlative may keep."""
 MAX_WORDS = 0
 """Content words other than verbs that a trusted reading may leave unexplained."""
-
-
-def keeps_most(elements: Elements, tree: Expression) -> bool:
-    """Return whether a superlative of an expression keeps most of the nodes, as the most of what all have one of."""
-    for part in subtrees(tree):
-        if isinstance(part, Filter):
-            tests = [test for test in part.conditions if isinstance(test, Superlative) and test.per is None]
-            if not tests:
-                continue
-            kept = len(AnswerSet(elements.session, part))
-            wanted = max(test.number if isinstance(test.number, int) else 1 for test in tests)
-            if kept > 2 * wanted and kept > _MOST * len(AnswerSet(elements.session, part.source)):
-                return True
-    return False
 
 
 @dataclass(frozen=True)
@@ -165,7 +149,7 @@ class ClauseReader:
 
     def _done_by(self, links: list[QuestionLink]) -> str:
         """Return a verb with a column of who did it, which refers to nobody, if a question names somebody; else ""."""
-        if not any(link.node_types & self.elements.people for link in links):
+        if not any(link.nodes for link in links):
             return ""
         verbs = (link for link in links if any(label_words(o.attribute)[-1:] == ["by"] for o in link.attributes()))
         return next((link.text for link in verbs), "")

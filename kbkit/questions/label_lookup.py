@@ -264,10 +264,9 @@ class LabelLookup:
         near = [(self._labels[at], score) for at, score in found.items() if score >= best - 0.05]
         if len({label for (label, _), _ in near}) != 1:
             return ()
-        found_options = {(o.type, o.attribute): replace(o, score=score) for (_, o), score in near}
-        if word.endswith("ing") and any(o.is_boolean for o in found_options.values()):
-            return ()  # selling, which is not accepts_marketing
-        return tuple(found_options.values())
+        options = {(o.type, o.attribute): replace(o, score=score) for (_, o), score in near}.values()
+        is_done = word.endswith("ing") and any(o.is_boolean for o in options)  # selling: not accepts_marketing
+        return () if is_done else tuple(options)
 
     def _add(self, words: Sequence[str], option: LabelOption) -> None:
         content = [word for word in words if word not in FUNCTION_WORDS or word in _NAMES] or list(words)

@@ -7,6 +7,7 @@ relations leads to; the shortest path is taken, and of several the one whose rel
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from kbkit.answers.syntax import (
     Aggregate,
@@ -14,6 +15,7 @@ from kbkit.answers.syntax import (
     Expression,
     Filter,
     Group,
+    Measure,
     Nodes,
     Order,
     Superlative,
@@ -305,10 +307,15 @@ class Planner(GroupPlanner):
             return (Order(self._count(self.focus, link.types()[0].type), descending),)
         if is_type(link):
             return (Order("name", descending),)
-        option = self._attribute(link, near)
-        if option.type != self.focus:
+        return (Order(self._measure_of(self._attribute(link, near)), descending),)
+
+    def _measure_of(self, option: LabelOption) -> Measure:
+        """Return an attribute by which nodes are ordered: their own, or that of the only node that each leads to."""
+        if option.type == self.focus:
+            return option.attribute
+        if not self._is_single(self.focus, option.type):
             raise NotReadError("an order by an attribute of other nodes")
-        return (Order(option.attribute, descending),)
+        return replace(self._count(self.focus, option.type), op="max", attribute=option.attribute)
 
     def _first_of(self, adjective: Adjective, options: list[LabelOption]) -> Order:
         """Return the order by what is asked for or tested, or by what an adjective compares: *oldest first*."""

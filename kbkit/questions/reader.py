@@ -17,11 +17,11 @@ import numpy as np
 from kbkit.english.words import may_be_verb
 from kbkit.errors import KbError
 from kbkit.questions.alignment import similarities
-from kbkit.questions.answer_kinds import other_kind
+from kbkit.questions.answer_kinds import keeps_most, other_kind
 from kbkit.questions.candidates import CandidateFrame, frames
 from kbkit.questions.chain_doubts import ChainDoubts
 from kbkit.questions.chain_reading import EXPLAINED, ChainReading
-from kbkit.questions.clause_reading import ClauseReader, ClauseReading, keeps_most
+from kbkit.questions.clause_reading import ClauseReader, ClauseReading
 from kbkit.questions.edge_reading import EdgeReading, edge_reading, means_more
 from kbkit.questions.edge_words import EdgeAttributes
 from kbkit.questions.elements import Elements

@@ -17,7 +17,7 @@ from kbkit.english.question_words import (
 from kbkit.english.words import PREPOSITIONS, is_plural
 from kbkit.questions.absence_rules import absences, booleans, states, unrelated
 from kbkit.questions.beginning_rules import beginning
-from kbkit.questions.clauses import AskedTarget, Clauses, L, N, Rewriter, is_type
+from kbkit.questions.clauses import AskedTarget, Clauses, L, Rewriter, is_type
 from kbkit.questions.condition_rules import (
     averages,
     comparisons,
@@ -29,13 +29,13 @@ from kbkit.questions.condition_rules import (
 from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.measure_rules import measures
-from kbkit.questions.number_rules import equal_numbers
+from kbkit.questions.number_rules import equal_numbers, numbers_left
 from kbkit.questions.occurrence_rules import occurrences
 from kbkit.questions.of_two_rules import of_two
 from kbkit.questions.phrase_rules import asides, ever, ranks
 from kbkit.questions.question import Question
 from kbkit.questions.question_link import QuestionLink
-from kbkit.questions.superlative_rules import adverbs, orders, rankings, superlatives, whole
+from kbkit.questions.superlative_rules import adverbs, orders, rankings, superlatives
 from kbkit.questions.than_rules import entities
 from kbkit.questions.total_rules import amounts, counts, extremes, of_how, on_average, spread, totals
 
@@ -276,33 +276,6 @@ def _names_of(link: QuestionLink) -> QuestionLink:
     return replace(link, labels=tuple(replace(option, attribute="name") for option in link.types()[:1]))
 
 
-def _numbers_left(at: Rewriter) -> None:
-    """``the 3 stadiums with the lowest attendance``, ``how many points in total``."""
-    clauses = at.clauses
-
-    def few(match: re.Match[str]) -> str | None:
-        number = at.link(match["number"])
-        if clauses.most is None or clauses.most.count > 1 or number is None or not is_type(at.link(match["type"])):
-            return None
-        clauses.most = replace(clauses.most, count=whole(number))
-        return match["type"]
-
-    at.apply(rf"(?P<number>{N}) (?P<type>{L})", few)
-    for number, target in enumerate(clauses.targets):
-        if " in total " in at.text and target.total == "count":
-            if not is_type(target.label):
-                clauses.targets[number] = replace(target, total="sum")
-            at.text = at.text.replace(" in total ", " ")
-    if re.search(" how many | number of | number <C|^ count ", at.text):
-        is_noun = re.search(r"(?: how many| number(?: of)?|^ count) (?:the )?<C\d+> ", at.text)
-        values = [value for one in clauses.restrictions for value in one.values]
-        named = not all(value.values for value in values)
-        if clauses.targets or clauses.context or not values or named or not is_noun:
-            clauses.unread.append("what is counted")
-        else:  # count the organizers
-            clauses.targets.append(AskedTarget(None, "count"))
-
-
 def _is_noun(clauses: Clauses, parts: Sequence[str], place: int) -> bool:  # noqa: PLR0911
     """Return whether a word of what is left is no verb, by the words beside it."""
     part, before, after = parts[place], parts[place - 1] if place else "", "".join(parts[place + 1 : place + 2])
@@ -381,7 +354,7 @@ def read_clauses(question: Question, links: list[QuestionLink]) -> Clauses:
     ever(at)
     _groups(at)
     _owners_and_targets(at)
-    _numbers_left(at)
+    numbers_left(at)
     _words_left(at)
     _unread(at, question, references)
     return at.clauses
