@@ -202,6 +202,8 @@ class Linker:
             last = first
             while last < len(tokens) and not taken[last] and self._is_noun(question, last):
                 last += 1
+            if last == first < len(tokens) and not taken[first] and is_participle(tokens[first].word):
+                last += any(link.first == first + 1 and link.types() for link in found)  # paid rentals
             words = [token.word for token in tokens[first:last]]
             is_type = any(link.first == last and link.types() for link in found)  # accepted papers
             is_said = is_type or (first > 0 and tokens[first - 1].word in _BEFORE_VALUES)

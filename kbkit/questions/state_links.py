@@ -14,7 +14,7 @@ from kbkit.questions.lexicon import label_words, stem
 from kbkit.questions.question import Question
 from kbkit.questions.question_link import QuestionLink
 
-OPEN = frozenset("still open ongoing current currently active unfinished unresolved outstanding running".split())  # noqa: SIM905
+OPEN = frozenset("open ongoing current currently active unfinished unresolved outstanding running".split())  # noqa: SIM905
 """Words for what has begun and not ended."""
 ENDED = frozenset("finished completed ended concluded former past".split())  # noqa: SIM905
 """Words for what has ended."""
@@ -84,7 +84,7 @@ def with_states(elements: Elements, question: Question, links: Sequence[Question
         end = _ended(elements, list(dict.fromkeys(kinds)), is_far=is_far)
         if end is None or (last == at + 1 and any(one.labels and one.labels[0].type != end.type for one in own)):
             continue
-        link = QuestionLink(at, last, token.word, (end,))
+        link = QuestionLink(at, last, "ongoing" if token.word == "still" else token.word, (end,))
         found = sorted([*others, link], key=lambda one: one.first)
     return found
 

@@ -32,6 +32,8 @@ _MOST = 2.0**31 - 1
 _DESCENDING = ("descending", "decreasing", "reverse", "desc")
 _LASTING = frozenset(("serving", "standing", "established"))
 """Verbs of what began first: *the longest serving nurse*."""
+_OF_TIME = ("late", "early", "old", "new")
+"""Adjectives that have superlatives of one word, so that after *most* they say something else."""
 _NOUNS = {**dict.fromkeys(("people", "inhabitants", "residents"), ("population", "inhabitants")), "money": PRICES}
 """What nouns that few attributes have count."""
 
@@ -206,6 +208,8 @@ def superlatives(at: Rewriter) -> None:
         count = ORDINALS[match["nth"]] if is_nth else count
         adjective = SUPERLATIVES[word]
         inner = (match["inner"] or "").strip()
+        if inner in _OF_TIME:
+            return None  # the most late rentals are hardly the latest
         if inner in ADJECTIVES:
             adjective = ADJECTIVES[inner]._replace(sign=ADJECTIVES[inner].sign * adjective.sign)
         label = at.link(match["label"])
