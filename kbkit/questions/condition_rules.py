@@ -39,9 +39,9 @@ _OPERATORS = (
     ("before|earlier than|prior to", "<"),
     ("until", "<="),
 )
-_OP = "|".join(f"(?:{words})" for words, _ in _OPERATORS)
+OPS = "|".join(f"(?:{words})" for words, _ in _OPERATORS)
 ADJECTIVE = "|".join(sorted((word for word, one in COMPARATIVES.items() if one.nouns), key=len, reverse=True))
-COMPARED = rf"{BE}(?P<op>{_OP}|(?:{ADJECTIVE})(?: than)?) (?P<number>{N})"
+COMPARED = rf"{BE}(?P<op>{OPS}|(?:{ADJECTIVE})(?: than)?) (?P<number>{N})"
 """A comparison with a number; :func:`comparison` returns its operator."""
 _AVERAGE = r"(?:the |an )?(?:overall )?(?:average|mean)"
 NO = (
@@ -112,7 +112,7 @@ def averages(at: Rewriter) -> None:
         return at.restrict(Restriction(label, op, (), False, None, "avg"))  # that sold more tickets than average
 
     at.apply(rf"(?:(?:that|which|who) )?(?:<L\d+> )?(?P<op>{_MORE}|{_LESS}) (?P<label>{L}) than {_AVERAGE}", amount)
-    op = rf"(?:for )?(?P<op>{_OP}|(?:{ADJECTIVE}) than)"
+    op = rf"(?:for )?(?P<op>{OPS}|(?:{ADJECTIVE}) than)"
     tail = rf"(?:{OF} <L\d+>)?"
     at.apply(rf"(?:(?P<before>{L}) )?{BE}{op} (?:that of )?{_AVERAGE}(?: (?P<after>{L}){tail})?", use)
 
@@ -140,7 +140,7 @@ def ranges(at: Rewriter) -> None:
         first = at.restrict(Restriction(label, _operator(match["one"]), at.linked(match["low"])))
         return f"{first} {at.restrict(Restriction(label, _operator(match['two']), at.linked(match['high'])))}"
 
-    at.apply(rf"(?P<label>{L}) {BE}(?P<one>{_OP}) (?P<low>{N}) (?:and|but) {BE}(?P<two>{_OP}) (?P<high>{N})", both)
+    at.apply(rf"(?P<label>{L}) {BE}(?P<one>{OPS}) (?P<low>{N}) (?:and|but) {BE}(?P<two>{OPS}) (?P<high>{N})", both)
 
 
 def prices(at: Rewriter) -> None:
@@ -164,11 +164,11 @@ def prices(at: Rewriter) -> None:
 
     people = rf"(?:{'|'.join(_PEOPLE)}|(?P<people>{L}))"
     at.apply(
-        rf"(?P<type>{L}) (?:big enough |suitable |good |large enough )?for (?:(?P<op>{_OP}) )?(?P<number>{N}) {people}",
+        rf"(?P<type>{L}) (?:big enough |suitable |good |large enough )?for (?:(?P<op>{OPS}) )?(?P<number>{N}) {people}",
         holding,
     )
-    at.apply(rf"{BE}(?:for |on |cost |costs |costing )?(?:(?P<op>{_OP}) )?(?P<number>{N}) (?:{'|'.join(MONEY)})", money)
-    at.apply(rf"(?P<type>{L}|{V}|<C\d+>) (?:for|costing) (?P<op>{_OP}) (?P<number>{N})(?! <L)", typed)
+    at.apply(rf"{BE}(?:for |on |cost |costs |costing )?(?:(?P<op>{OPS}) )?(?P<number>{N}) (?:{'|'.join(MONEY)})", money)
+    at.apply(rf"(?P<type>{L}|{V}|<C\d+>) (?:for|costing) (?P<op>{OPS}) (?P<number>{N})(?! <L)", typed)
 
 
 def _is_no_comparison(match: re.Match[str], before: QuestionLink | None, after: QuestionLink | None) -> bool:
@@ -182,7 +182,7 @@ def _is_no_comparison(match: re.Match[str], before: QuestionLink | None, after: 
     if after is None and is_type(before) and re.search(" (?:with|have|has|had|having) ", match[0]):
         return True  # drivers with more than 3
     is_time = before is None and match["op"] in ("from", "since", "after", "before", "until")
-    if after is not None and is_time and re.match(rf" {BE}(?:{_OP}) {N} ", match.string[match.end() :]):
+    if after is not None and is_time and re.match(rf" {BE}(?:{OPS}) {N} ", match.string[match.end() :]):
         return True  # films of 2012 rated above 7
     return match["op"] == "from" and all(link is None or is_type(link) for link in (before, after))  # films from 2015
 
@@ -235,7 +235,7 @@ def comparisons(at: Rewriter) -> None:
     of = r"(?: (?:different |distinct |of the |of |(?:in|on) (?:the |their |his |her |its )?)*(?P<held>(?:<[CV]\d+> )*)"
     of += rf"(?P<after>{L}))?"
     at.apply(
-        rf"(?:(?P<before>{L}) )?{BE}(?:for )?(?P<op>{_OP}|(?:{ADJECTIVE})(?: than)?) (?:the )?(?:year )?{number}{of}",
+        rf"(?:(?P<before>{L}) )?{BE}(?:for )?(?P<op>{OPS}|(?:{ADJECTIVE})(?: than)?) (?:the )?(?:year )?{number}{of}",
         use,
     )
 
@@ -243,7 +243,7 @@ def comparisons(at: Rewriter) -> None:
         noun = Adjective(1, CONCEPTS[match["noun"]])
         return at.restrict(Restriction(None, _operator(match["op"]), at.linked(match["number"]), False, noun))
 
-    at.apply(rf"{BE}(?P<op>{_OP}) (?P<number>{N}) (?P<noun>{'|'.join(COUNTED)})", people)
+    at.apply(rf"{BE}(?P<op>{OPS}) (?P<number>{N}) (?P<noun>{'|'.join(COUNTED)})", people)
 
     def plain(match: re.Match[str]) -> str | None:
         op = ">=" if re.search(_UP, match["or"]) else "<="
@@ -290,8 +290,8 @@ def verbs(at: Rewriter) -> None:
 
     aux = "(?:(?:that|which|who|has|have|had|is|are|was|were|been|ever|got|get) )*"
     times = rf"(?P<number>{N}(?= times)|once|twice)(?: times)?"
-    at.apply(rf"{aux}(?:(?P<label>{L})|(?P<verb>[a-z]+)) (?P<op>{_OP}|exactly)? ?{times}", often)
-    at.apply(rf"(?P<verb>[a-z]+) (?P<op>{_OP}) (?P<number>{N})", use)
+    at.apply(rf"{aux}(?:(?P<label>{L})|(?P<verb>[a-z]+)) (?P<op>{OPS}|exactly)? ?{times}", often)
+    at.apply(rf"(?P<verb>[a-z]+) (?P<op>{OPS}) (?P<number>{N})", use)
 
 
 def _substrings(at: Rewriter) -> None:

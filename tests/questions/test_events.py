@@ -74,6 +74,9 @@ READ = {
     "xray machines": "SELECT 'Badger'",
     "clients from the United Kingdom": "SELECT 'Bo Cruz'",
     "clients outside France": "VALUES ('Ann Bell'), ('Bo Cruz')",
+    # a number, of what stands between it and the comparison
+    "is the rate for the Otter higher than for the Stoat?": "SELECT 1",
+    "is the stock of the Badger over 3?": "SELECT 0",
     # orders and tenure
     "cranes, cheapest rate first": "VALUES ('Stoat'), ('Otter')",
     "which client has been with us the longest?": "SELECT 'Cy Dahl'",
@@ -84,6 +87,7 @@ REFUSED = {
     "most cited client": "'cited'",
     "client with the most late rentals": "",
     "which client made the most rentals in 2024?": "which of several dates is meant",
+    "hours at the Badger after 2022": "",
     "machines whose rate exceeded the limit": "'exceeded'",
     "total minutes by client": "",
     "late or early rentals": "",
