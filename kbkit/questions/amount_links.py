@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from kbkit.answers.resolve_conditions import is_number
 from kbkit.english.question_words import MONEY
+from kbkit.english.words import singular
 from kbkit.questions.elements import Elements
 from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.lexicon import label_words, stem
@@ -18,6 +19,13 @@ _SUMMED = frozenset("total combined overall average mean".split())  # noqa: SIM9
 """Words before a type of amounts."""
 _AMOUNTS = frozenset("amount total value sum price cost fee".split())  # noqa: SIM905
 """Words of a number that is what a row is about."""
+_OF_MONEY = frozenset(
+    """
+    payment donation contribution fee fine expense bill invoice refund grant salary wage deposit withdrawal cost sale
+    purchase pledge gift tax tip debt loan bid budget charge subsidy bonus
+    """.split()  # noqa: SIM905
+)
+"""Events that are amounts of money, so that *total* adds them up."""
 _RATES = {
     "hour": ("hour", "hourly", "hr", "hrs", "ph"),
     "day": ("day", "daily", "pd"),
@@ -50,6 +58,8 @@ def _added_up(elements: Elements, question: Question, link: QuestionLink) -> Que
     before = question.tokens[link.first - 1].word if link.first else ""
     if before not in _SUMMED or not link.labels or link.labels[0].attribute or link.labels[0].score < 1:
         return link
+    if before not in ("average", "mean") and singular(link.text.casefold().split()[-1]) not in _OF_MONEY:
+        return link  # total repairs: their number
     kind = link.labels[0].type
     numbers = [a for a in elements.types[kind].attributes if is_number(a.type) and not elements.is_yearly(kind, a.name)]
     if len(numbers) != 1 or not _AMOUNTS & {*label_words(numbers[0].name)}:

@@ -66,7 +66,12 @@ def _has_number(elements: Elements, tree: Expression) -> bool:
 
 
 def _are_several(elements: Elements, tree: Expression) -> bool:
-    """Return whether an expression gives values of several nodes, of which a total may be meant."""
+    """Return whether an expression gives nodes, or values of several nodes, of which a total may be meant."""
+    return not isinstance(tree, Aggregate) or _are_values(elements, tree)
+
+
+def _are_values(elements: Elements, tree: Aggregate) -> bool:
+    """Return whether an expression gives values of several nodes."""
     return isinstance(tree, Aggregate) and tree.op == "values" and len(AnswerSet(elements.session, tree)) > 1
 
 

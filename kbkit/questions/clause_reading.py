@@ -360,6 +360,7 @@ class ClauseReading:
         clauses = self.clauses
         totals = any(target.total for target in clauses.targets)
         is_common = clauses.most is not None and clauses.most.is_common
+        is_common |= any(r.operand == "measure" for r in clauses.restrictions)
         several = len({target.meaning for target in clauses.targets}) > 1
         return bool((totals and clauses.groups) or clauses.order or clauses.is_yes_no or is_common or several)
 

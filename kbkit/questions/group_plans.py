@@ -80,10 +80,13 @@ class GroupPlanner(AskedPlanner):
         option, own = self._summed(one.label, one.total), self._attribute(one.of, [self.focus])
         if self._is_telling(own) or self._is_date(option):
             raise NotReadError(f"the {one.total} of one value")
-        clauses.restrictions.remove(one)
+        everything, rest = clauses.restrictions, [r for r in clauses.restrictions if r is not one]
+        clauses.restrictions = rest
+        tree = self._met(self.focus)
+        clauses.restrictions = everything  # chains must express it
         test = GroupTest(one.total, *compared_number("DOUBLE", one.op, one.values[0].number))
         column = ValueColumn(option.attribute)
-        return Aggregate(one.total, self._met(self.focus), (column,), (self._group_of(own),), having=(test,))
+        return Aggregate(one.total, tree, (column,), (self._group_of(own),), having=(test,))
 
     def _is_telling(self, option: LabelOption) -> bool:
         """Return whether an attribute hardly has a value twice, as the names of nodes."""

@@ -57,6 +57,8 @@ _MAX_HOLDING = 20
 """Limit on the nodes that a part of a name may mean."""
 _MAX_INITIALS = 4
 """Letters of an abbreviation up to which it may be the initials of a value."""
+_CLASS = 2
+"""Values that begin with the same word from which it stands for all of them."""
 _MAX_SHORT = 3
 """Letters up to which a value is only meant if it is written in the same case."""
 
@@ -108,9 +110,21 @@ class Linker:
         for further in (self._by_part, self._by_similarity, self._by_words):
             for link in further(question, taken, found):
                 take(link)
+        found = [self._class_of(link, found) for link in found]
         of = self.elements.type_number
         typed = [replace(one, node_types=frozenset(map(of, one.nodes))) if one.nodes else one for one in found]
         return self._keyed(compounds(question, sorted(typed, key=lambda link: link.first)))
+
+    def _class_of(self, link: QuestionLink, links: Sequence[QuestionLink]) -> QuestionLink:
+        """Return a link of the values that begin with a participle before a type: *closed deals*, ``Closed won``."""
+        is_said = bool(link.labels) and is_participle(link.text) and not link.labels[0].is_boolean and not link.values
+        if not is_said or not any(one.first == link.last and one.types() for one in links):
+            return link
+        kinds = {option.type for one in links if one.first == link.last for option in one.types()}
+        held = self.values.holding([link.text.casefold()])
+        if len(held) < _CLASS or {value.type for value in held} - kinds:
+            return link
+        return replace(link, labels=(), values=held, is_partial=True)
 
     def _first_and_last(self, question: Question) -> Iterator[QuestionLink]:
         """Yield links for ``first and last name``."""

@@ -34,6 +34,8 @@ _LASTING = frozenset(("serving", "standing", "established"))
 """Verbs of what began first: *the longest serving nurse*."""
 _OF_TIME = ("late", "early", "old", "new")
 """Adjectives that have superlatives of one word, so that after *most* they say something else."""
+_SHORT = 5
+"""Letters of adjectives that hardly follow *most*."""
 _NOUNS = {**dict.fromkeys(("people", "inhabitants", "residents"), ("population", "inhabitants")), "money": PRICES}
 """What nouns that few attributes have count."""
 
@@ -208,11 +210,12 @@ def superlatives(at: Rewriter) -> None:
         count = ORDINALS[match["nth"]] if is_nth else count
         adjective = SUPERLATIVES[word]
         inner = (match["inner"] or "").strip()
-        if inner in _OF_TIME:
-            return None  # the most late rentals are hardly the latest
         if inner in ADJECTIVES:
             adjective = ADJECTIVES[inner]._replace(sign=ADJECTIVES[inner].sign * adjective.sign)
         label = at.link(match["label"])
+        is_short = word in ("most", "fewest") and len(inner) <= _SHORT and inner in ADJECTIVES
+        if inner in _OF_TIME or (is_short and label is not None and label.text.casefold().endswith("s")):
+            return None  # the most late rentals are hardly the latest, nor the most low scores the lowest
         is_common = label is not None and inner in ("common", "frequent", "frequently", "popular", "commonly")
         is_number = bool(match["of"])
         if (label is None and not adjective.nouns) or (match["held"] and not is_type(label)):
@@ -245,12 +248,17 @@ def superlatives(at: Rewriter) -> None:
     def after(match: re.Match[str]) -> str | None:
         if at.clauses.most is not None:
             return None
-        at.clauses.most = Most(at.link(match["label"]), SUPERLATIVES[match["word"]])
+        label = at.link(match["label"])
+        if match["often"] and label is not None and is_participle(label.text):
+            at.clauses.verbs.append(label.text.casefold())  # which part was tested most often
+            at.clauses.most = Most(None, Adjective(SUPERLATIVES[match["word"]].sign, ()), is_use=True)
+            return "<S0>"
+        at.clauses.most = Most(label, SUPERLATIVES[match["word"]])
         return "<S0>"
 
     at.apply(
         rf"{BE}(?P<label>{L}) (?:is )?(?:the )?(?P<word>most|least|highest|lowest|largest|smallest)"
-        "(?: often| frequently)?",
+        "(?P<often> often| frequently)?",
         after,
     )
 
