@@ -67,7 +67,9 @@ def _has_number(elements: Elements, tree: Expression) -> bool:
 
 def _are_several(elements: Elements, tree: Expression) -> bool:
     """Return whether an expression gives nodes, or values of several nodes, of which a total may be meant."""
-    return not isinstance(tree, Aggregate) or _are_values(elements, tree)
+    if not isinstance(tree, Aggregate) or (tree.op == "values" and tree.groups and not tree.columns):
+        return True
+    return _are_values(elements, tree)
 
 
 def _are_values(elements: Elements, tree: Aggregate) -> bool:

@@ -378,6 +378,8 @@ class ClauseReading:
         is_grouped = any(isinstance(part, Group) for part in parts)
         ignored += ["a group"] * bool(clauses.groups and (totals or clauses.most) and not is_grouped)
         ignored += ["a total for each"] * bool(clauses.most and clauses.most.total and clauses.most.total not in ops)
+        is_measured = any(r.operand == "measure" for r in clauses.restrictions)
+        ignored += ["a total for each"] * (is_measured and str(tree) != self.expression)
         ignored += ["an order"] * bool(clauses.order)
         ignored += ["a superlative"] * bool(clauses.most and not superlative)
         ignored += ["the most frequent"] * bool(clauses.most and clauses.most.is_common)

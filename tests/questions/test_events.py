@@ -49,6 +49,7 @@ READ = {
     "clients with more than 1 damaged rental": "SELECT 'Bo Cruz'",
     "which French client made the most rentals": "SELECT 'Cy Dahl'",
     "top 2 clients by number of rentals": "VALUES ('Ann Bell'), ('Bo Cruz')",
+    "which machine was rented most often": "SELECT 'Badger'",
     # what events add up to
     "total payments by method": "SELECT method, sum(amount) FROM payment GROUP BY 1",
     "top 2 machines by hours": (
@@ -86,6 +87,10 @@ REFUSED = {
     "Did Ann Bell ever dance?": "'dance'",
     "most cited client": "'cited'",
     "client with the most late rentals": "",
+    "clients with the most low scores": "",
+    "topics with an average score above 95": "",
+    "total courses by topic": "'total'",
+    "how much did the clients hired in 2018 pay for vouchers": "",
     "which client made the most rentals in 2024?": "which of several dates is meant",
     "hours at the Badger after 2022": "",
     "machines whose rate exceeded the limit": "'exceeded'",
