@@ -1,4 +1,7 @@
-"""The countries of ISO 3166 with their codes, and other names that people use for them."""
+"""The countries of ISO 3166 with their codes, and other names that people use for them.
+
+The list is that of the time zone database (``iso3166.tab``), which is in the public domain.
+"""
 
 from __future__ import annotations
 

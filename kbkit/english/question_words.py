@@ -85,6 +85,10 @@ MONEY = _words("dollar dollars euro euros pound pounds bucks quid")
 PRICES = ("price", "cost", "amount", "fee")
 """Nouns for a price."""
 
+MEASURED = ("date", "day", "year", "month", "time", "amount", "number", "quantity", "price")
+"""Nouns before the participle that a label has before them."""
+NO_INITIALS = frozenset(("id", "no", "nr", "nm", "dt", "cd"))
+"""Short labels that are no initials of two words."""
 TRADING = _words("used booked bought sold ordered purchased requested chosen visited lent rented hired")
 """Verbs for what many nodes refer to, whatever they are called."""
 MONEY_WORDS = _words("amount cost costs fee fees fine paid payment price spend total value donation")

@@ -51,17 +51,19 @@ def states(at: Rewriter) -> None:
     at.apply(rf"(?:{be} )*(?P<not>(?:not|no longer|n t|t) )?(?P<label>{L})", state)
 
 
+def _held(at: Rewriter, label: QuestionLink, *, negated: bool, operand: str = "") -> str:
+    """Add the condition that a column says yes, or no, and return its sign."""
+    said = label.text.casefold()
+    root = denied_root(said) if " " not in said else ""  # under warranty
+    is_denied = bool(root) and not any(said in option.attribute.casefold() for option in label.attributes()[:1])
+    return at.restrict(Restriction(label, "holds", (), negated != is_denied, None, operand))
+
+
 def booleans(at: Rewriter) -> None:
     """``discontinued products``, ``branches with a cafe``, ``members who are not students``, ``is it in print``."""
     if " whether " in at.text:
         return
     _merged(at)
-
-    def held(label: QuestionLink, *, negated: bool, operand: str = "") -> str:
-        said = label.text.casefold()
-        root = denied_root(said) if " " not in said else ""  # under warranty
-        is_denied = bool(root) and not any(said in option.attribute.casefold() for option in label.attributes()[:1])
-        return at.restrict(Restriction(label, "holds", (), negated != is_denied, None, operand))
 
     def said(match: re.Match[str]) -> str | None:
         label, said = at.link(match["label"]), match["said"].split()
@@ -72,7 +74,7 @@ def booleans(at: Rewriter) -> None:
         if label is None or not is_boolean(label) or not (is_denied or _ASSERTING & {*said}):
             return None
         own = {*label_words(label.attributes()[0].attribute)}  # out of production, where a column is called so
-        return held(label, negated=bool(_DENYING & {*said} - own), operand="never" if "never" in said else "")
+        return _held(at, label, negated=bool(_DENYING & {*said} - own), operand="never" if "never" in said else "")
 
     words = "|".join(sorted(_ASSERTING | _DENYING | _BETWEEN))
     at.apply(rf"(?P<said>(?:(?:{words}) )+)(?P<label>{L})", said)
@@ -81,7 +83,7 @@ def booleans(at: Rewriter) -> None:
         label, before = at.link(match["label"]), at.clauses.restrictions[int(match["number"])]
         if label is None or not is_boolean(label) or before.op != "holds":
             return None
-        return f"<C{match['number']}> {held(label, negated=bool(match['not']))}"  # vegan and gluten free
+        return f"<C{match['number']}> {_held(at, label, negated=bool(match['not']))}"  # vegan and gluten free
 
     at.apply(rf"<C(?P<number>\d+)> and (?P<not>not )?(?:(?:a|an) )?(?P<label>{L})(?! <L)", also)
 
@@ -91,7 +93,7 @@ def booleans(at: Rewriter) -> None:
             return None
         if verb in _DENYING or (verb not in _GETS and (verb in FUNCTION_WORDS or not may_be_verb(verb))):
             return None
-        return held(label, negated=bool(match["not"]))
+        return _held(at, label, negated=bool(match["not"]))
 
     denied = "(?P<not>(?:do|does|did|don|doesn|didn) (?:not|t) )?"
     at.apply(rf"{denied}(?P<verb>[a-z]+) (?:(?:a|an|the|our|any|their) )*(?P<label>{L})", had)
@@ -101,7 +103,7 @@ def booleans(at: Rewriter) -> None:
         after = at.link(match["type"])
         if label is None or not is_boolean(label) or not (is_type(after) or (after and not after.labels)):
             return None
-        return f"{held(label, negated=bool(match['no']))} {match['type']}"
+        return f"{_held(at, label, negated=bool(match['no']))} {match['type']}"
 
     at.apply(rf"(?P<no>(?:not|non) )?(?P<label>{L}) (?P<type>{L}|{V})", adjective)
 
@@ -113,7 +115,7 @@ def booleans(at: Rewriter) -> None:
             label = at.link(match["label"])
             if label is None or not is_boolean(label):
                 return None
-            return f"{match['value']} {held(label, negated='not' in match['said'])}"
+            return f"{match['value']} {_held(at, label, negated='not' in match['said'])}"
 
         at.apply(rf"(?P<value>{V}(?: {L})?) (?P<said>(?:(?:{words}) )*)(?P<label>{L})", after)
 

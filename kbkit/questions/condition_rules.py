@@ -187,6 +187,21 @@ def _is_no_comparison(match: re.Match[str], before: QuestionLink | None, after: 
     return match["op"] == "from" and all(link is None or is_type(link) for link in (before, after))  # films from 2015
 
 
+def _expired(at: Rewriter) -> None:
+    """``laptops whose warranty ended before 2022``."""
+
+    def expired(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        dates = tuple(o for o in label.attributes() if o.is_year) if label is not None and not is_type(label) else ()
+        if label is None or not dates or not may_be_verb(match["verb"]):
+            return None
+        op = _operator(match["op"])
+        return at.restrict(Restriction(replace(label, labels=dates), op, at.linked(match["number"])))
+
+    dated = "(?P<op>before|after|since|until|in|on)"
+    at.apply(rf"whose (?P<label>{L}) (?P<verb>[a-z]+) {dated} (?P<number>{N})", expired)  # whose warranty ended before
+
+
 def comparisons(at: Rewriter) -> None:
     """``more than 4 cylinders``, ``longer than 300 km``, ``3 or more``."""
 
@@ -221,16 +236,7 @@ def comparisons(at: Rewriter) -> None:
         sign = at.restrict(Restriction(label, op, at.linked(match["number"]), False, adjective))
         return f"{tail} {match['held'] or ''} {sign}"
 
-    def expired(match: re.Match[str]) -> str | None:
-        label = at.link(match["label"])
-        dates = tuple(o for o in label.attributes() if o.is_year) if label is not None and not is_type(label) else ()
-        if label is None or not dates or not may_be_verb(match["verb"]):
-            return None
-        op = _operator(match["op"])
-        return at.restrict(Restriction(replace(label, labels=dates), op, at.linked(match["number"])))
-
-    dated = "(?P<op>before|after|since|until|in|on)"
-    at.apply(rf"whose (?P<label>{L}) (?P<verb>[a-z]+) {dated} (?P<number>{N})", expired)  # whose warranty ended before
+    _expired(at)
     number = rf"(?P<number>{N})(?P<or> {_OR_MORE})?"
     of = r"(?: (?:different |distinct |of the |of |(?:in|on) (?:the |their |his |her |its )?)*(?P<held>(?:<[CV]\d+> )*)"
     of += rf"(?P<after>{L}))?"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from kbkit.answers.attribute_values import ColumnValues
 from kbkit.answers.resolve_conditions import is_number
 from kbkit.english.abbreviations import shortened
-from kbkit.english.question_words import CLASSES, CONCEPTS, FUNCTION_WORDS, NO, YES
+from kbkit.english.question_words import CLASSES, CONCEPTS, FUNCTION_WORDS, MEASURED, NO, NO_INITIALS, YES
 from kbkit.english.thesaurus import related_words
 from kbkit.english.words import lemmas_of, singular
 from kbkit.questions.elements import HOP, VALUE, Element, Elements, numeric
@@ -28,8 +28,6 @@ _LEAST_START = 4
 _KEYS = frozenset(["id", "ids", "key", "keys", "code", "codes", "identifier", "identifiers"])
 _KEY_WORDS = frozenset(["number", "numbers", "no", "nr"])
 """Further words for keys after the name of a type."""
-_NO_INITIALS = frozenset(("id", "no", "nr", "nm", "dt", "cd"))
-"""Short labels that are no initials of two words."""
 _NUMBER = 0.6
 """Score of the key of nodes for their number."""
 _KEY_ENDING = re.compile("_?(?:id|key|code|no|nr|number)$")
@@ -58,8 +56,6 @@ _PER = 0.2
 """How much less the unit of a rate is its label."""
 _SHORT = 0.9
 """Score of a label with an abbreviation of a word, relative to the label with the word itself."""
-_MEASURES = ("date", "day", "year", "month", "time", "amount", "number", "quantity", "price")
-"""Nouns before the participle that a label has before them."""
 _INITIAL = 0.8
 """Score of a label of two letters that the only word it can be short for begins with."""
 
@@ -135,7 +131,7 @@ class LabelLookup:
     def labelled(self, words: Sequence[str]) -> tuple[LabelOption, ...]:  # noqa: PLR0912
         """Return the labels with these words: with all of them and no others, else with these and others."""
         content = [word for word in words if word not in FUNCTION_WORDS or word in _NAMES]
-        if len(words) == 2 and words[0] in _MEASURES and is_participle(words[1]):
+        if len(words) == 2 and words[0] in MEASURED and is_participle(words[1]):
             return self.labelled([words[1], words[0]])  # date placed, of an order_placed_date
         stems, share = self._stems(content)
         options: list[LabelOption] = []
@@ -218,7 +214,7 @@ class LabelLookup:
         short = "".join(word[0] for word in words)
         if len(words) < 2 or stem(short) not in self._with_stem:
             return ()
-        if len(words) == 2 and (short in _NO_INITIALS or lemmas_of(short)):
+        if len(words) == 2 and (short in NO_INITIALS or lemmas_of(short)):
             return ()
         is_pair = len(words) == 2
         return tuple(o for o in self.labelled([short]) if o.score == 1 and (is_pair or o.attribute))

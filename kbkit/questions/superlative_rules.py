@@ -245,6 +245,12 @@ def superlatives(at: Rewriter) -> None:
         use,
     )
 
+    _after(at)
+
+
+def _after(at: Rewriter) -> None:
+    """``which part was tested most often``, ``whose score is highest``."""
+
     def after(match: re.Match[str]) -> str | None:
         if at.clauses.most is not None:
             return None
@@ -309,17 +315,7 @@ def orders(at: Rewriter) -> None:
     inner = rf"(?: (?P<inner>{'|'.join(ADJECTIVES)}))?"
     at.apply(rf"(?:with )?(?:the )?(?P<first>{SUPERLATIVE}){inner}(?: ones?)? first(?= $)", leading)
 
-    def named(match: re.Match[str]) -> str | None:
-        label, adjective = at.link(match["by"]), SUPERLATIVES[match["first"]]
-        numbers = (
-            tuple(o for o in label.attributes() if o.is_number) if label is not None and not is_type(label) else ()
-        )
-        if at.clauses.order is not None or label is None or not numbers:
-            return None
-        at.clauses.order = (replace(label, labels=numbers), adjective.sign > 0)
-        return ""
-
-    at.apply(rf"(?:with )?(?:the )?(?P<first>{SUPERLATIVE}) (?P<by>{L}) first(?= $)", named)  # cheapest shipping first
+    _named_first(at)
 
     def spanned(match: re.Match[str]) -> str | None:
         at.clauses.order = (at.link(match["by"]), SUPERLATIVES[match["first"]].sign > 0)
@@ -334,3 +330,20 @@ def orders(at: Rewriter) -> None:
     at.apply(rf"{verb} {inner}(?:(?: in| from)?(?: the)? (?P<dir>{_DIRECTION})(?: order)?)?", use)
     at.apply(rf"{verb} by when (?:the |their |its )?(?:<L\d+> )??(?P<by>{L})(?P<dir>)(?= $)", use)
     at.apply(rf"in (?:the )?order of(?: the| their| its)? (?P<by>{L})(?P<dir>)(?= $)", use)
+
+
+def _named_first(at: Rewriter) -> None:
+    """``cheapest shipping first``: by what the adjective is said of."""
+
+    def named(match: re.Match[str]) -> str | None:
+        label, adjective = at.link(match["by"]), SUPERLATIVES[match["first"]]
+        if at.clauses.order is not None or label is None or is_type(label):
+            return None
+        numbers = tuple(option for option in label.attributes() if option.is_number)
+        if not numbers:
+            return None
+        is_reversed = adjective.dates and numbers[0].is_year
+        at.clauses.order = (replace(label, labels=numbers), (adjective.sign > 0) != is_reversed)
+        return ""
+
+    at.apply(rf"(?:with )?(?:the )?(?P<first>{SUPERLATIVE}) (?P<by>{L}) first(?= $)", named)
