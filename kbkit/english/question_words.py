@@ -85,6 +85,24 @@ MONEY = _words("dollar dollars euro euros pound pounds bucks quid")
 PRICES = ("price", "cost", "amount", "fee")
 """Nouns for a price."""
 
+MEASURED = ("date", "day", "year", "month", "time", "amount", "number", "quantity", "price")
+"""Nouns before the participle that a label has before them."""
+NO_INITIALS = frozenset(("id", "no", "nr", "nm", "dt", "cd"))
+"""Short labels that are no initials of two words."""
+TRADING = _words("used booked bought sold ordered purchased requested chosen visited lent rented hired")
+"""Verbs for what many nodes refer to, whatever they are called."""
+MONEY_WORDS = _words("amount cost costs fee fees fine paid payment price spend total value donation")
+"""Words of attributes that are amounts of money."""
+PRICES_OF_ONE = _words("unit each per list")
+"""Words of prices that do not add up."""
+PAYING = _words(
+    """
+    spent spend spends spending paid pay pays paying earned earn earns made received owe owes owed raised raise
+    collected collect donated donate gave give given contributed brought
+    """
+)
+"""Verbs that are about an amount of money, whatever its attribute is called."""
+
 COUNTED = _words("people inhabitants residents")
 """Nouns that a number of inhabitants counts."""
 
@@ -229,9 +247,8 @@ ADJECTIVES = {
     "hot": Adjective(1, ("temperature",)),
     "warm": Adjective(1, ("temperature",)),
     "cold": Adjective(-1, ("temperature",)),
-    "expensive": Adjective(1, ("price", "cost", "budget")),
-    **dict.fromkeys(("pricey", "costly"), Adjective(1, ("price", "cost", "budget"))),
-    "cheap": Adjective(-1, ("price", "cost", "budget")),
+    **dict.fromkeys(("expensive", "pricey", "costly"), Adjective(1, ("price", "cost", "budget", "rent"))),
+    "cheap": Adjective(-1, ("price", "cost", "budget", "rent")),
     **dict.fromkeys(("far", "distant", "remote"), Adjective(1, ("distance",))),
     **dict.fromkeys(("near", "close"), Adjective(-1, ("distance",))),
     "strong": Adjective(1, ("strength", "power")),
@@ -258,6 +275,7 @@ ADJECTIVES = {
     "experienced": Adjective(1, ("experience",)),
     "frequent": Adjective(1, ("frequency",)),
     "dangerous": Adjective(1, ("danger", "risk")),
+    "busy": Adjective(1, ("traffic", "footfall", "visitors")),
     "populous": Adjective(1, ("population",)),
     "populated": Adjective(1, ("population",)),
     "dense": Adjective(1, ("density",)),
@@ -271,6 +289,9 @@ ADJECTIVES = {
     "western": Adjective(-1, ("longitude",)),
 }
 
+
+TENURE = Adjective(-1, ("start", "hired", "joined", "since"))
+"""What tells for how long somebody has been there: the least of a date."""
 
 GOOD_MEASURES = _words(
     "accuracy attendance earnings efficiency fitness gpa goals grade grades gross income mark marks medals pay"

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from kbkit.english.question_words import FUNCTION_WORDS, Adjective
-from kbkit.english.words import is_nominal, is_plural, may_be_verb
+from kbkit.english.words import is_nominal, is_plural, lemmas_of, may_be_verb
 from kbkit.english.words import is_participle as is_past
 from kbkit.questions.clauses import L, Restriction, Rewriter, V, is_type
 from kbkit.questions.expressions import is_date
@@ -14,6 +14,7 @@ from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.lexicon import label_words
 from kbkit.questions.link_words import denied_root, is_participle
 from kbkit.questions.question_link import QuestionLink
+from kbkit.questions.state_links import ENDED, OPEN
 
 _ASSERTING = frozenset("is are was were has have had having with without that who which out".split())  # noqa: SIM905
 _DENYING = frozenset("out not no never t without non don doesn didn".split())  # noqa: SIM905
@@ -25,6 +26,7 @@ _BETWEEN = frozenset(
 )
 _OMITTING = frozenset("missed skipped avoided failed forgotten lacked refused declined lost left cancelled".split())  # noqa: SIM905
 """Verbs of what is not done: who never missed anything has done all."""
+_GETS = ("get", "gets", "got")
 _NOBODY = "(?:nobody|noone|no one|none|nothing)"
 
 
@@ -33,25 +35,46 @@ def is_boolean(label: QuestionLink | None) -> bool:
     return label is not None and not is_type(label) and any(option.is_boolean for option in label.attributes()[:1])
 
 
+def states(at: Rewriter) -> None:
+    """``open work orders``, ``staff who are still active``: what has no date of its end yet."""
+
+    def state(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        said = label.text if label is not None else ""
+        is_state = label is not None and label.labels[0].is_optional and label.labels[0].score == 1
+        if label is None or not is_state or said not in OPEN | ENDED:
+            return None
+        is_open = (said in OPEN) != bool(match["not"])
+        return at.restrict(Restriction(label, "missing", (), negated=not is_open))
+
+    be = "(?:that|which|who|is|are|was|were|still|already|now|be)"
+    at.apply(rf"(?:{be} )*(?P<not>(?:not|no longer|n t|t) )?(?P<label>{L})", state)
+
+
+def _held(at: Rewriter, label: QuestionLink, *, negated: bool, operand: str = "") -> str:
+    """Add the condition that a column says yes, or no, and return its sign."""
+    said = label.text.casefold()
+    root = denied_root(said) if " " not in said else ""  # under warranty
+    is_denied = bool(root) and not any(said in option.attribute.casefold() for option in label.attributes()[:1])
+    return at.restrict(Restriction(label, "holds", (), negated != is_denied, None, operand))
+
+
 def booleans(at: Rewriter) -> None:
     """``discontinued products``, ``branches with a cafe``, ``members who are not students``, ``is it in print``."""
     if " whether " in at.text:
         return
     _merged(at)
 
-    def held(label: QuestionLink, *, negated: bool, operand: str = "") -> str:
-        said = label.text.casefold()
-        root = denied_root(said)
-        is_denied = bool(root) and not any(said in option.attribute.casefold() for option in label.attributes()[:1])
-        return at.restrict(Restriction(label, "holds", (), negated != is_denied, None, operand))
-
     def said(match: re.Match[str]) -> str | None:
         label, said = at.link(match["label"]), match["said"].split()
         is_denied = bool(_DENYING & {*said}) and bool({"do", "does", "did"} & {*said})  # who does not work remotely
+        before = match.string[: match.start()].split()[-1:]
+        is_after = bool(before) and (before[0] in ("and", "but") or before[0].startswith("<"))
+        is_denied |= is_after and bool({"no", "not"} & {*said})  # and no lift, not under warranty
         if label is None or not is_boolean(label) or not (is_denied or _ASSERTING & {*said}):
             return None
         own = {*label_words(label.attributes()[0].attribute)}  # out of production, where a column is called so
-        return held(label, negated=bool(_DENYING & {*said} - own), operand="never" if "never" in said else "")
+        return _held(at, label, negated=bool(_DENYING & {*said} - own), operand="never" if "never" in said else "")
 
     words = "|".join(sorted(_ASSERTING | _DENYING | _BETWEEN))
     at.apply(rf"(?P<said>(?:(?:{words}) )+)(?P<label>{L})", said)
@@ -60,7 +83,7 @@ def booleans(at: Rewriter) -> None:
         label, before = at.link(match["label"]), at.clauses.restrictions[int(match["number"])]
         if label is None or not is_boolean(label) or before.op != "holds":
             return None
-        return f"<C{match['number']}> {held(label, negated=bool(match['not']))}"  # vegan and gluten free
+        return f"<C{match['number']}> {_held(at, label, negated=bool(match['not']))}"  # vegan and gluten free
 
     at.apply(rf"<C(?P<number>\d+)> and (?P<not>not )?(?:(?:a|an) )?(?P<label>{L})(?! <L)", also)
 
@@ -68,9 +91,9 @@ def booleans(at: Rewriter) -> None:
         label, verb = at.link(match["label"]), match["verb"]
         if not is_boolean(label) or label is None or not re.search("<[LC]|who|which", match.string[: match.start()]):
             return None
-        if verb not in ("get", "gets", "got") and (verb in FUNCTION_WORDS or not may_be_verb(verb)):
+        if verb in _DENYING or (verb not in _GETS and (verb in FUNCTION_WORDS or not may_be_verb(verb))):
             return None
-        return held(label, negated=bool(match["not"]))
+        return _held(at, label, negated=bool(match["not"]))
 
     denied = "(?P<not>(?:do|does|did|don|doesn|didn) (?:not|t) )?"
     at.apply(rf"{denied}(?P<verb>[a-z]+) (?:(?:a|an|the|our|any|their) )*(?P<label>{L})", had)
@@ -80,7 +103,7 @@ def booleans(at: Rewriter) -> None:
         after = at.link(match["type"])
         if label is None or not is_boolean(label) or not (is_type(after) or (after and not after.labels)):
             return None
-        return f"{held(label, negated=bool(match['no']))} {match['type']}"
+        return f"{_held(at, label, negated=bool(match['no']))} {match['type']}"
 
     at.apply(rf"(?P<no>(?:not|non) )?(?P<label>{L}) (?P<type>{L}|{V})", adjective)
 
@@ -92,9 +115,14 @@ def booleans(at: Rewriter) -> None:
             label = at.link(match["label"])
             if label is None or not is_boolean(label):
                 return None
-            return f"{match['value']} {held(label, negated='not' in match['said'])}"
+            return f"{match['value']} {_held(at, label, negated='not' in match['said'])}"
 
         at.apply(rf"(?P<value>{V}(?: {L})?) (?P<said>(?:(?:{words}) )*)(?P<label>{L})", after)
+
+
+def _is_said(label: QuestionLink) -> bool:
+    """Return whether a label is said of nodes: vaccinated, or absent, of absences."""
+    return is_participle(label.text) or (label.labels[0].score < 1 and "ADJ" in lemmas_of(label.text.casefold()))
 
 
 def _dated(at: Rewriter) -> None:
@@ -147,7 +175,7 @@ def _holders(at: Rewriter) -> None:
         at.links.append(owner)
         return f"{match['before']}<L{len(at.links) - 1}> {at.restrict(Restriction(label, 'holds'))}"
 
-    at.apply(rf"(?<=^ )(?P<before>(?:(?!<)\S+ )*)(?P<label>{L})", use)
+    at.apply(rf"(?<=^ )(?P<before>(?:(?!<[LC])\S+ )*)(?P<label>{L})", use)
 
 
 def unrelated(at: Rewriter) -> None:
@@ -164,8 +192,8 @@ def unrelated(at: Rewriter) -> None:
         label = at.link(match["label"])
         if label is None or " " in label.text or is_boolean(label):
             return None
-        if is_type(label):  # pets that were never vaccinated
-            return at.restrict(Restriction(label, "none")) if is_participle(label.text) else None
+        if is_type(label):  # pets that were never vaccinated, or absent
+            return at.restrict(Restriction(label, "none")) if _is_said(label) else None
         owner = replace(label, labels=tuple(LabelOption(option.type) for option in label.labels[:1]))
         named = (link for link in map(at.link, re.findall(L, match.string[: match.start()])) if is_type(link))
         kinds = {option.type for link in named if link is not None for option in link.types()}
@@ -182,7 +210,8 @@ def unrelated(at: Rewriter) -> None:
 
     def by_verb(match: re.Match[str]) -> str | None:
         label = at.link(match["label"])
-        return by_label(match) if label is not None and is_participle(label.text) else None
+        is_said = label is not None and (is_participle(label.text) or (is_type(label) and _is_said(label)))
+        return by_label(match) if is_said else None
 
     aux = "(?:(?:that|which|who|they|we|has|have|had|is|are|was|were|been|ever|got|get) )*"
     verb = r"(?P<verb>[a-z]+)(?: (?:out|up|off|down|on|in|to|by|with|for))*"
@@ -191,7 +220,8 @@ def unrelated(at: Rewriter) -> None:
         r"(?:(?:has|have|had|was|were|is|are|do|does|did|don|doesn|didn|hasn|haven|hadn|wasn|weren) (?:not |t )|never )"
     )
     at.apply(
-        rf"{aux}{negation}(?:been |ever |yet |actually )*{verb} (?:anything|anyone|anybody|any|at all|one|yet)", never
+        rf"{aux}{negation}(?:been |ever |yet |actually )*{verb} (?:anything|anyone|anybody|any|at all|one|yet)(?! {V})",
+        never,
     )
 
     def at_all(match: re.Match[str]) -> str | None:
@@ -241,6 +271,12 @@ def absences(at: Rewriter) -> None:
         label = at.link(match["label"])
         return None if label is None else at.restrict(Restriction(label, "none" if is_type(label) else "missing"))
 
+    def used_up(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        is_number = label is not None and not is_type(label) and any(o.is_number for o in label.attributes()[:1])
+        return at.restrict(Restriction(label, "lacks")) if is_number else None
+
+    at.apply(rf"(?:(?:that|which|are|is|were|was|currently) )*out of (?P<label>{L})", used_up)  # out of stock
     never = "(?:known|recorded|given|available|set|specified|filled in|stated|noted)"
     absent = f"(?:(?:not|n t|t) (?:yet )?{never}|unknown|missing|empty|null|unrecorded|unspecified|blank)"
     be = "(?:is|are|was|were|isn|aren|wasn)"
@@ -264,4 +300,7 @@ def absences(at: Rewriter) -> None:
             return None
         return at.restrict(Restriction(None, "none", adjective=Adjective(1, (word,))))  # stations with no owner
 
-    at.apply(r"(?:without(?: any| an?)?|(?:with|has|have|having|had) no) (?P<word>[a-z]+)(?= $)", related)
+    at.apply(
+        r"(?:without(?: any| an?)?|(?:with|has|have|having|had) no) (?P<word>[a-z]+)(?= (?:$|that|which|who|<C))",
+        related,
+    )

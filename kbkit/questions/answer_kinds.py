@@ -7,9 +7,10 @@ nodes are not *how many*.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from kbkit.answers.answer_set import AnswerSet
-from kbkit.answers.syntax import Aggregate, Expression
+from kbkit.answers.syntax import Aggregate, Expression, Filter, Superlative, subtrees
 from kbkit.questions.elements import Elements, numeric
 from kbkit.questions.reading_words import answer_type
 
@@ -17,6 +18,10 @@ _BEGINNING = r"^(?:(?:and|so|please|list|find|show|tell|me|us) )*"
 _WHO = re.compile(rf"{_BEGINNING}(whose|who|whom)\b")
 _HOW_MANY = re.compile(rf"\b(how many)\b|{_BEGINNING}(?:the )?(?:total )?(number of)\b")
 _HOW_MUCH = re.compile(r"\b(how much)\b")
+_MAX_COMPARED = 100_000
+"""Number of nodes up to which readings are compared by their values."""
+_MOST = 0.5
+"""Fraction of the nodes that a superlative may keep."""
 _EACH = re.compile(r"\b(?:each|every|per|by|respectively|all)\b")
 
 
@@ -62,5 +67,40 @@ def _has_number(elements: Elements, tree: Expression) -> bool:
 
 
 def _are_several(elements: Elements, tree: Expression) -> bool:
-    """Return whether an expression gives values of several nodes, of which a total may be meant."""
+    """Return whether an expression gives nodes, or values of several nodes, of which a total may be meant."""
+    if not isinstance(tree, Aggregate) or (tree.op == "values" and tree.groups and not tree.columns):
+        return True
+    return _are_values(elements, tree)
+
+
+def _are_values(elements: Elements, tree: Aggregate) -> bool:
+    """Return whether an expression gives values of several nodes."""
     return isinstance(tree, Aggregate) and tree.op == "values" and len(AnswerSet(elements.session, tree)) > 1
+
+
+def content(answers: AnswerSet) -> tuple[object, bool]:
+    """Return what two readings with the same answers share, and whether there are no answers or a count of 0."""
+    if len(answers) > _MAX_COMPARED:
+        return answers.expression, False
+    value = answers.value
+    if value is None:
+        return answers.ids.tobytes(), not len(answers)
+    return repr(value), value == [] or (value == 0 and not isinstance(value, bool))
+
+
+def keeps_most(elements: Elements, tree: Expression) -> bool:
+    """Return whether a superlative of an expression keeps most of the nodes, as the most of what all have one of."""
+    if isinstance(tree, Aggregate) and tree.op == "count" and tree.limit is not None:
+        kept, every = (len(AnswerSet(elements.session, one).value or ()) for one in (tree, replace(tree, limit=None)))
+        if kept > max(2 * tree.limit, _MOST * every):
+            return True  # the actors in the fewest films: in one
+    for part in subtrees(tree):
+        if isinstance(part, Filter):
+            tests = [test for test in part.conditions if isinstance(test, Superlative) and test.per is None]
+            if not tests:
+                continue
+            kept = len(AnswerSet(elements.session, part))
+            wanted = max(test.number if isinstance(test.number, int) else 1 for test in tests)
+            if kept > 2 * wanted and kept > _MOST * len(AnswerSet(elements.session, part.source)):
+                return True
+    return False

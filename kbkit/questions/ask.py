@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from kbkit.errors import BadInputError, KbError
+from kbkit.questions.answer_kinds import content
 from kbkit.questions.chain_reading import ChainReading
 from kbkit.questions.choices import ReadingChoices, keep_choice, resolved
 from kbkit.questions.clause_reading import ClauseReading, WordMatch
@@ -25,8 +26,6 @@ MAX_OFFERED = 20
 """Number of readings that a person can choose from, at most."""
 _TRIED = 30
 """Number of best readings that are run to find different ones to choose from."""
-_MAX_COMPARED = 100_000
-"""Number of nodes up to which readings are compared by their values."""
 
 
 class AskResult:
@@ -158,7 +157,7 @@ class AskResult:
             if len(found) == limit:
                 break
             try:
-                key, is_empty = _content(answers)
+                key, is_empty = content(answers)
             except KbError:
                 continue
             if key not in found:
@@ -221,16 +220,6 @@ class AskResult:
 
     def __repr__(self) -> str:
         return f"<AskResult {self.expression or 'not read'}, confidence {self.confidence:.2f}>"
-
-
-def _content(answers: AnswerSet) -> tuple[object, bool]:
-    """Return what two readings with the same answers share, and whether there are no answers or a count of 0."""
-    if len(answers) > _MAX_COMPARED:
-        return answers.expression, False
-    value = answers.value
-    if value is None:
-        return answers.ids.tobytes(), not len(answers)
-    return repr(value), value == [] or (value == 0 and not isinstance(value, bool))
 
 
 def ask(stores: Stores, question: str, alternatives: int = MAX_ALTERNATIVES) -> AskResult:

@@ -10,7 +10,17 @@ from kbkit.answers.attribute_values import ColumnValues
 from kbkit.answers.syntax import (
     Expression,
 )
-from kbkit.english.question_words import COUNTED, DWELLING, PLACES, PRICES, Adjective
+from kbkit.english.question_words import (
+    COUNTED,
+    DWELLING,
+    MONEY_WORDS,
+    PAYING,
+    PLACES,
+    PRICES,
+    PRICES_OF_ONE,
+    TRADING,
+    Adjective,
+)
 from kbkit.english.words import may_be_verb
 from kbkit.questions.clauses import AskedTarget, is_type
 from kbkit.questions.conditions import ConditionPlanner
@@ -25,6 +35,10 @@ _COUNTING = frozenset(("count", "number", "total", "quantity"))
 """Words of labels that *how many* asks for."""
 _SAID = 0.5
 """Least similarity of a verb and the date that it is about."""
+_EVER = frozenset(("ever", "anything", "anyone", "anybody", "once"))
+"""Words of a question whether something ever happened."""
+_HINTED = 0.25
+"""Least similarity of a verb and the only events of what is named."""
 _TELLING = 0.25
 """How much better words must express one of several types that may be asked for."""
 
@@ -42,12 +56,37 @@ class AskedPlanner(ConditionPlanner):
         kinds = list(dict.fromkeys(self._types_in(self.clauses.context)))
         numbers = [(kind, name) for kind in kinds if (name := self._only_number(kind))]
         about = self._conditioned()
+        if paid := self._paid(kinds or list(dict.fromkeys(about)), is_named=bool(kinds)):
+            return paid
         if len(kinds) != 1 or not numbers or not about:
             raise NotReadError("'how much'")
         [(kind, name)] = numbers
         link = QuestionLink(0, 0, "how much", (LabelOption(kind, name, 1.0, True),))
         is_one = all(one == kind or self._is_single(one, kind) for one in about)
         return AskedTarget(link, "" if is_one else "sum")
+
+    def _paid(self, kinds: list[int], *, is_named: bool) -> AskedTarget | None:
+        """Return the sum of the amounts that a verb of paying is about: *how much did Ann spend*, of her orders.
+
+        They are of the type that is named, or of the only neighbours with one that a named node has several of.
+        """
+        verbs = [word for word in self._tokens if word in PAYING]
+        if len(verbs) != 1 or not kinds:
+            return None
+        hops = [self.elements.all[hop] for hop in self.elements.from_type(kinds[0]).tolist()]
+        near = {hop.target for hop in hops if not self._is_single(kinds[0], hop.target)} - {kinds[0]}
+        of = kinds[:1] if is_named or any(map(self._amounts_of, kinds)) else sorted(near)
+        found = [(kind, name) for kind in of for name in self._amounts_of(kind)]
+        if len(found) != 1:
+            return None
+        [(kind, name)] = found
+        self._explain(verbs[0])
+        return AskedTarget(QuestionLink(0, 0, "how much", (LabelOption(kind, name, 1.0, True),)), "sum")
+
+    def _amounts_of(self, kind: int) -> list[str]:
+        """Return the attributes of a type that are amounts of money, by their names; prices of one piece are none."""
+        words = {one.name: {*label_words(one.name)} for one in self._numbers_of(kind)}
+        return [name for name, said in words.items() if said & MONEY_WORDS and not said & PRICES_OF_ONE]
 
     def _averaged(self, adjective: Adjective) -> AskedTarget:
         """Return the average of the number that an adjective compares: *how long are films on average*."""
@@ -131,7 +170,8 @@ class AskedPlanner(ConditionPlanner):
         found = sorted(dates, key=lambda pair: -pair[0])
         if (
             len(found) == 1
-            and {*label_words(found[0][1].name)} <= {"year", "date"}
+            and {*label_words(found[0][1].name)}
+            <= {"year", "date", *label_words(self.elements.types[found[0][1].source].name)}
             and not self._are_people(next(iter(kinds)))
         ):
             found = [(1.0, found[0][1])]  # when it came out: its year
@@ -143,6 +183,32 @@ class AskedPlanner(ConditionPlanner):
                 self._explain(word)
         return AskedTarget(QuestionLink(0, 0, "when", (LabelOption(best.source, best.name, 1.0, True),)))
 
+    def _occurred(self) -> Expression | None:
+        """Return what ever happened to a named node: the loans of a book, of *was Emma ever lent out*."""
+        clauses = self.clauses
+        [*nodes] = [r.values[0] for r in clauses.restrictions if r.values and r.values[0].nodes and not r.negated]
+        is_one = len(clauses.restrictions) == len(nodes) == 1 and not clauses.context and not clauses.most
+        verbs = [word for word in clauses.unexplained if may_be_verb(word)]
+        if not is_one or len(verbs) != 1 or len(clauses.unexplained) > 1 or not _EVER & {*self._tokens}:
+            return None
+        kind = self.elements.type_number(nodes[0].nodes[0])
+        hops = [self.elements.all[hop] for hop in self.elements.from_type(kind).tolist()]
+        events = {hop.target for hop in hops if not self._is_single(kind, hop.target)} - {kind}
+        said = sorted(((self._meant_by(verbs[0], kind, event), event) for event in events), reverse=True)
+        if not said or (len(said) > 1 and (said[0][0] < _SAID or said[0][0] - said[1][0] < _TELLING / 2)):
+            raise NotReadError(f"'{verbs[0]}'")
+        if said[0][0] < _HINTED and verbs[0] not in TRADING:
+            raise NotReadError(f"'{verbs[0]}'")  # did Ann ever dance
+        self._explain(verbs[0])
+        return self._followed(self._named_node(nodes[0].nodes[0]), self._path(kind, said[0][1]))
+
+    def _meant_by(self, verb: str, kind: int, event: int) -> float:
+        """Return how well a verb says the type of an event, or the relation that leads there."""
+        relations = self.elements.labels.similarity(verb)
+        hops = (hop for path in self._paths(kind, event)[:1] for hop in path)
+        own = float(self.elements.type_labels.similarity(verb)[event])
+        return max([own, *(float(relations[self.elements.all[hop].label]) for hop in hops)])
+
     def _asked(self) -> int | None:
         """Return the type that *who* or *where* asks for; None if no such word decides."""
         clauses = self.clauses
@@ -151,7 +217,8 @@ class AskedPlanner(ConditionPlanner):
         if is_open and clauses.is_who and asked is None and not clauses.context:
             kinds = [*(link.labels[0].type for link in clauses.said), *self._tested()]
             asked = next((kind for kind in kinds if self._is_nameless(kind) and self._naming_column(kind)), None)
-        if clauses.asks_for and not (clauses.targets or clauses.context or clauses.head) and asked is None:
+        is_open = bool(clauses.asks_for) and clauses.head is None  # senior chemists who started in 2010
+        if is_open and not clauses.targets and not clauses.context and asked is None:
             raise NotReadError(f"'{clauses.asks_for}'")
         return asked
 

@@ -16,7 +16,8 @@ from kbkit.answers.syntax import (
     Test,
 )
 from kbkit.english.question_words import NO, YES
-from kbkit.questions.clauses import Restriction
+from kbkit.english.words import is_plural
+from kbkit.questions.clauses import Restriction, is_type
 from kbkit.questions.elements import numeric
 from kbkit.questions.expressions import compared_number, number_of, year
 from kbkit.questions.label_lookup import LabelOption
@@ -28,6 +29,8 @@ from kbkit.questions.units import UNITS, converted, unit_of
 
 _SAID = 0.4
 """Least similarity of a verb and the date that it is about."""
+_IDS = frozenset(("id", "key", "code", "number", "no"))
+"""Last words of numbers that only tell nodes apart."""
 _FLIPPED = {">": "<", "<": ">", ">=": "<=", "<=": ">="}
 
 
@@ -80,18 +83,25 @@ class AttributeTests(Meanings):
         """Return the only number of a type that stands for it: *savings over 100*, of accounts with one each."""
         label = restriction.label
         is_compared = restriction.op in (">", "<", ">=", "<=", "between") and restriction.operand in ("", "node")
-        if label is None or not is_compared or not label.types() or label.attributes():
+        if label is None or not is_compared or not is_type(label):
             return None
-        kind = label.types()[0].type
+        kind, score = label.types()[0].type, label.types()[0].score
+        others = (one for one in label.attributes() if one.type != kind or one.score >= score)  # transaction_date
+        if any(map(self._is_number, others)):
+            return None
         name = self._only_number(kind)
-        return LabelOption(kind, name) if name and kind != owner and self._is_single(owner, kind) else None
+        is_many = is_plural(label.text.casefold()) or restriction.values[0].number == "1"
+        is_own = not restriction.operand and (kind == owner or not is_many)  # a payment over 9
+        return (
+            LabelOption(kind, name) if name and (is_own or (kind != owner and self._is_single(owner, kind))) else None
+        )
 
     def _only_number(self, kind: int) -> str:
         """Return the only attribute of a type that is a number and no year; empty if there is none, or several."""
         numbers = [
             a.name
             for a in self.elements.types[kind].attributes
-            if numeric(a.type) and not self.elements.is_yearly(kind, a.name)
+            if numeric(a.type) and not self.elements.is_yearly(kind, a.name) and label_words(a.name)[-1] not in _IDS
         ]
         return numbers[0] if len(numbers) == 1 else ""
 

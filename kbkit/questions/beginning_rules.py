@@ -25,6 +25,7 @@ def beginning(at: Rewriter) -> None:
     ):
         at.text = re.sub(r"^ (\S+) \S+(?: ever)?(?= )", r" \1", at.text)
     at.text = re.sub(r"^ only (?=list|show|give|return|tell)|(?<= )only $", " ", at.text)
+    at.text = re.sub(r"^ (?:where and when|when and where) ", " where when ", at.text)
     asks = re.match(
         r"(?: (?:and|so|please|show|list|give|find|tell|me|us|name|did|does|is|there|has|have))* (\S+) ", at.text
     )
@@ -51,6 +52,7 @@ def beginning(at: Rewriter) -> None:
 
     at.apply(rf"(?P<label>{L}) numbers? of(?= {V})", numbered)
     at.text = at.text.replace(" due to ", " to ")
+    at.text = re.sub(r" look(s|ed|ing|) after (?=\S)", r" manage\1 ", at.text)
     money = "|".join(MONEY)
 
     def rated(match: re.Match[str]) -> str | None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 
 from kbkit.answers.answer_set import AnswerSet
 from kbkit.answers.syntax import (
@@ -28,20 +29,23 @@ from kbkit.english.question_words import DWELLING, LIGHT_VERBS, OUTCOMES
 from kbkit.english.types import type_noun
 from kbkit.english.words import may_be_person, may_be_verb
 from kbkit.errors import KbError
-from kbkit.questions.answer_kinds import other_kind
+from kbkit.questions.amount_links import with_amounts
+from kbkit.questions.answer_kinds import content, keeps_most, other_kind
 from kbkit.questions.candidates import Topic
 from kbkit.questions.clauses import Clauses
 from kbkit.questions.elements import VALUE, Elements
-from kbkit.questions.lexicon import LITERAL, cosine
+from kbkit.questions.lexicon import LITERAL, cosine, label_words, stem
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.links import Linker
 from kbkit.questions.meanings import NotReadError
 from kbkit.questions.measure_nouns import MeasureNouns
 from kbkit.questions.mentions import Mention
+from kbkit.questions.other_links import MAX_OTHERS, other_links
 from kbkit.questions.plans import Planner
 from kbkit.questions.question import Question
 from kbkit.questions.question_link import QuestionLink
-from kbkit.questions.target_rules import read_clauses
+from kbkit.questions.state_links import with_states
+from kbkit.questions.target_rules import PAIR, read_clauses
 from kbkit.questions.type_nouns import TypeNouns
 from kbkit.questions.values import AttributeValues
 
@@ -69,28 +73,10 @@ _AKIN = 0.4
 _DWELLING = frozenset(DWELLING) - {"living"}  # living writers
 _SAME = 0.75
 """Least similarity of a verb and a relation that it means."""
-_MOST = 0.5
-"""Fraction of the nodes that a superlative may keep."""
+_LEAST_OTHER = 0.5
+"""Least confidence of a reading by other links than the likeliest."""
 MAX_WORDS = 0
 """Content words other than verbs that a trusted reading may leave unexplained."""
-
-
-def keeps_most(elements: Elements, tree: Expression) -> bool:
-    """Return whether a superlative of an expression keeps most of the nodes, as the most of what all have one of."""
-    if isinstance(tree, Aggregate) and tree.op == "count" and tree.limit is not None:
-        kept, every = (len(AnswerSet(elements.session, one).value or ()) for one in (tree, replace(tree, limit=None)))
-        if kept > max(2 * tree.limit, _MOST * every):
-            return True  # the actors in the fewest films: in one
-    for part in subtrees(tree):
-        if isinstance(part, Filter):
-            tests = [test for test in part.conditions if isinstance(test, Superlative) and test.per is None]
-            if not tests:
-                continue
-            kept = len(AnswerSet(elements.session, part))
-            wanted = max(test.number if isinstance(test.number, int) else 1 for test in tests)
-            if kept > 2 * wanted and kept > _MOST * len(AnswerSet(elements.session, part.source)):
-                return True
-    return False
 
 
 @dataclass(frozen=True)
@@ -112,9 +98,32 @@ class ClauseReader:
         self._measures = MeasureNouns(elements)
 
     def read(self, question: Question, mentions: list[Mention]) -> ClauseReading:
-        """Return the reading of a question; see :class:`ClauseReading`."""
+        """Return the reading of a question; see :class:`ClauseReading`.
+
+        If the likeliest links of its words lead to none that is trusted, others are tried: their readings must explain
+        every word, and have the same answers.
+        """
         links = self._nouns.linked(question, self._linker.links(question, mentions))
-        links = self._measures.linked(question, links)
+        links = with_amounts(self.elements, question, self._measures.linked(question, links))
+        links = with_states(self.elements, question, links)
+        best = self._read(question, links)
+        is_sure = best.is_trusted and best.confidence >= _LEAST_OTHER
+        return best if is_sure or best.reason == PAIR else self._by_other_links(question, best)
+
+    def _by_other_links(self, question: Question, best: ClauseReading) -> ClauseReading:
+        """Return the only reading by other links that is sure, or the best one."""
+        found: dict[object, ClauseReading] = {}
+        for links in islice(other_links(best.links), MAX_OTHERS):
+            other = self._read(question, links)
+            is_sure = other.tree is not None and other.is_trusted and other.has_answers and not other.verbs
+            if is_sure and other.confidence >= _LEAST_OTHER:
+                key, is_empty = content(other.answers)
+                if not is_empty:
+                    found.setdefault(key, other)
+        return next(iter(found.values())) if len(found) == 1 else best
+
+    def _read(self, question: Question, links: list[QuestionLink]) -> ClauseReading:
+        """Return the reading of a question whose links are given."""
         clauses = read_clauses(question, links)
         about = self._nouns.about(question, links)
         events = (target.label is not None and is_participle(target.label.text) for target in clauses.targets)
@@ -131,11 +140,19 @@ class ClauseReader:
                 raise NotReadError("yes or no")
             text = question.text.casefold()
             text = text.replace("who", "what", 1) if clauses.is_named else text
-            if asks := other_kind(self.elements, tree, text) or _other_than_named(question, links, tree):
+            asks = other_kind(self.elements, tree, text) or _other_than_named(question, links, tree)
+            if asks := asks or self._done_by(links):
                 raise NotReadError(f"'{asks}'")
         except NotReadError as error:
             return ClauseReading(self.elements, links, clauses, planner, None, str(error))
         return ClauseReading(self.elements, links, clauses, planner, tree)
+
+    def _done_by(self, links: list[QuestionLink]) -> str:
+        """Return a verb with a column of who did it, which refers to nobody, if a question names somebody; else ""."""
+        if not any(link.nodes for link in links):
+            return ""
+        verbs = (link for link in links if any(label_words(o.attribute)[-1:] == ["by"] for o in link.attributes()))
+        return next((link.text for link in verbs), "")
 
 
 def _other_than_named(question: Question, links: list[QuestionLink], tree: Expression) -> str:
@@ -235,7 +252,16 @@ class ClauseReading:
     @property
     def unexplained(self) -> list[str]:
         """The other unexplained content words."""
-        return [word for word in self.clauses.unexplained if word not in self.verbs or self.is_unmet]
+        words = [word for word in self.clauses.unexplained if word not in self.verbs or self.is_unmet]
+        followed = [self.elements.all[hop].name for hop in range(self.elements.hops)]
+        labels = {self.elements.all[hop].label for hop in range(self.elements.hops)} & self.planner.doubts.followed
+        said = {
+            stem(word)
+            for hop, name in enumerate(followed)
+            if self.elements.all[hop].label in labels
+            for word in label_words(name)
+        }
+        return [word for word in words if stem(word) not in said]  # an author of papers, by paper_authors
 
     @property
     def is_trusted(self) -> bool:
@@ -342,6 +368,7 @@ class ClauseReading:
         clauses = self.clauses
         totals = any(target.total for target in clauses.targets)
         is_common = clauses.most is not None and clauses.most.is_common
+        is_common |= any(r.operand == "measure" for r in clauses.restrictions)
         several = len({target.meaning for target in clauses.targets}) > 1
         return bool((totals and clauses.groups) or clauses.order or clauses.is_yes_no or is_common or several)
 
@@ -359,6 +386,8 @@ class ClauseReading:
         is_grouped = any(isinstance(part, Group) for part in parts)
         ignored += ["a group"] * bool(clauses.groups and (totals or clauses.most) and not is_grouped)
         ignored += ["a total for each"] * bool(clauses.most and clauses.most.total and clauses.most.total not in ops)
+        is_measured = any(r.operand == "measure" for r in clauses.restrictions)
+        ignored += ["a total for each"] * (is_measured and str(tree) != self.expression)
         ignored += ["an order"] * bool(clauses.order)
         ignored += ["a superlative"] * bool(clauses.most and not superlative)
         ignored += ["the most frequent"] * bool(clauses.most and clauses.most.is_common)

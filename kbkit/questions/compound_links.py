@@ -26,7 +26,8 @@ def compounds(question: Question, links: list[QuestionLink]) -> list[QuestionLin
         before = result[-1] if result else None
         is_next = before is not None and before.last == link.first and before.labels and link.labels
         if before and is_next and "," not in question.text[: question.tokens[link.first].start].rstrip()[-1:]:
-            if is_participle(link.text):
+            is_said = is_participle(before.text) and before.labels[0].score < 1  # paid rentals, beside payments
+            if is_participle(link.text) or link.text.endswith("ing"):  # loans requiring a key
                 result.append(link)
                 continue
             if link.labels == before.labels and " " in before.text and not link.types():
@@ -39,7 +40,7 @@ def compounds(question: Question, links: list[QuestionLink]) -> list[QuestionLin
                 continue
             types = {option.type for option in before.types()}
             own = tuple(option for option in link.labels if option.type in types and option.attribute)
-            if not own and link.types() and len(before.labels) == len(before.types()):
+            if not own and not is_said and link.types() and len(before.labels) == len(before.types()):
                 own = link.labels  # car models
             are_attributes = bool(before.attributes() and link.attributes() and not before.types() and not link.types())
             are_attributes &= not _are_listed(question, links, link) and not before.labels[0].is_date

@@ -16,6 +16,7 @@ from kbkit.english.question_words import (
 )
 from kbkit.english.words import may_be_verb
 from kbkit.questions.clauses import BE, OF, L, N, Restriction, Rewriter, V, is_type
+from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.lexicon import label_words, stem
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.question_link import QuestionLink
@@ -38,20 +39,23 @@ _OPERATORS = (
     ("before|earlier than|prior to", "<"),
     ("until", "<="),
 )
-_OP = "|".join(f"(?:{words})" for words, _ in _OPERATORS)
-_ADJECTIVE = "|".join(sorted((word for word, one in COMPARATIVES.items() if one.nouns), key=len, reverse=True))
-COMPARED = rf"{BE}(?P<op>{_OP}|(?:{_ADJECTIVE})(?: than)?) (?P<number>{N})"
+OPS = "|".join(f"(?:{words})" for words, _ in _OPERATORS)
+ADJECTIVE = "|".join(sorted((word for word, one in COMPARATIVES.items() if one.nouns), key=len, reverse=True))
+COMPARED = rf"{BE}(?P<op>{OPS}|(?:{ADJECTIVE})(?: than)?) (?P<number>{N})"
 """A comparison with a number; :func:`comparison` returns its operator."""
 _AVERAGE = r"(?:the |an )?(?:overall )?(?:average|mean)"
 NO = (
     r"(?:not|isn t|aren t|wasn t|weren t|other than|except(?: for)?|excluding|different from|leaving out|apart from|"
-    r"aside from|ignoring|omitting|not counting|not including)"
+    r"aside from|ignoring|omitting|not counting|not including|outside(?: of)?)"
 )
 _HAVE = "(?:have|use|include|contain|speak|play|own)"
 _LACKS = rf"(?:{NO} |(?:do|does|did|don|doesn|didn) (?:not|t) {_HAVE} (?:a |an |any |the )?)"
 _UP = "more|above|greater|higher|over|older|later|longer"
 _OR_MORE = rf"(?:or|and) (?:{_UP}|less|fewer|below|lower|under|younger|earlier|shorter)"
 _VALUES = rf"(?P<value>{V}(?:(?: or| nor| and)+(?: the| an?)? {V})*)"
+_PEOPLE = ("people", "persons", "guests", "visitors", "participants", "attendees")
+_CAPACITIES = ("capacity", "seats", "guests")
+"""Nouns for how many people there is room for."""
 _TIMES = {"once": "1", "twice": "2"}
 
 
@@ -71,6 +75,11 @@ def _comparative(phrase: str) -> Adjective | None:
     """Return the adjective of a comparative that says what it compares: *older than*, but not *more than*."""
     adjective = COMPARATIVES.get(phrase.removesuffix(" than").strip())
     return adjective if adjective is not None and adjective.nouns else None
+
+
+def is_state(label: QuestionLink) -> bool:
+    """Return whether a label is a participle that a column says yes or no to: *elected*."""
+    return not is_type(label) and is_participle(label.text) and any(o.is_boolean for o in label.attributes()[:1])
 
 
 def _is_owned(match: re.Match[str]) -> bool:
@@ -103,7 +112,7 @@ def averages(at: Rewriter) -> None:
         return at.restrict(Restriction(label, op, (), False, None, "avg"))  # that sold more tickets than average
 
     at.apply(rf"(?:(?:that|which|who) )?(?:<L\d+> )?(?P<op>{_MORE}|{_LESS}) (?P<label>{L}) than {_AVERAGE}", amount)
-    op = rf"(?:for )?(?P<op>{_OP}|(?:{_ADJECTIVE}) than)"
+    op = rf"(?:for )?(?P<op>{OPS}|(?:{ADJECTIVE}) than)"
     tail = rf"(?:{OF} <L\d+>)?"
     at.apply(rf"(?:(?P<before>{L}) )?{BE}{op} (?:that of )?{_AVERAGE}(?: (?P<after>{L}){tail})?", use)
 
@@ -131,7 +140,7 @@ def ranges(at: Rewriter) -> None:
         first = at.restrict(Restriction(label, _operator(match["one"]), at.linked(match["low"])))
         return f"{first} {at.restrict(Restriction(label, _operator(match['two']), at.linked(match['high'])))}"
 
-    at.apply(rf"(?P<label>{L}) {BE}(?P<one>{_OP}) (?P<low>{N}) (?:and|but) {BE}(?P<two>{_OP}) (?P<high>{N})", both)
+    at.apply(rf"(?P<label>{L}) {BE}(?P<one>{OPS}) (?P<low>{N}) (?:and|but) {BE}(?P<two>{OPS}) (?P<high>{N})", both)
 
 
 def prices(at: Rewriter) -> None:
@@ -145,8 +154,52 @@ def prices(at: Rewriter) -> None:
         is_named = match["type"][1] != "L" or is_type(at.link(match["type"]))
         return f"{match['type']} {money(match)}" if is_named else None  # not: herbs that sell for over 20
 
-    at.apply(rf"{BE}(?:for |on |cost |costs |costing )?(?:(?P<op>{_OP}) )?(?P<number>{N}) (?:{'|'.join(MONEY)})", money)
-    at.apply(rf"(?P<type>{L}|{V}|<C\d+>) (?:for|costing) (?P<op>{_OP}) (?P<number>{N})(?! <L)", typed)
+    def holding(match: re.Match[str]) -> str | None:
+        kind, noun = at.link(match["type"]), at.link(match["people"])
+        if not is_type(kind) or (noun is not None and noun.text.casefold() not in _PEOPLE):
+            return None
+        seats = Adjective(1, _CAPACITIES)
+        sign = Restriction(None, _operator(match["op"] or "at least"), at.linked(match["number"]), False, seats)
+        return f"{match['type']} {at.restrict(sign)}"
+
+    people = rf"(?:{'|'.join(_PEOPLE)}|(?P<people>{L}))"
+    at.apply(
+        rf"(?P<type>{L}) (?:big enough |suitable |good |large enough )?for (?:(?P<op>{OPS}) )?(?P<number>{N}) {people}",
+        holding,
+    )
+    at.apply(rf"{BE}(?:for |on |cost |costs |costing )?(?:(?P<op>{OPS}) )?(?P<number>{N}) (?:{'|'.join(MONEY)})", money)
+    at.apply(rf"(?P<type>{L}|{V}|<C\d+>) (?:for|costing) (?P<op>{OPS}) (?P<number>{N})(?! <L)", typed)
+
+
+def _is_no_comparison(match: re.Match[str], before: QuestionLink | None, after: QuestionLink | None) -> bool:
+    """Return whether the labels around a comparison are of other clauses."""
+    if (
+        after is not None
+        and not is_type(after)
+        and (re.search(rf" (?:in|on) (?:\w+ )?{L}$", match[0]) or match["held"])
+    ):
+        return True
+    if after is None and is_type(before) and re.search(" (?:with|have|has|had|having) ", match[0]):
+        return True  # drivers with more than 3
+    is_time = before is None and match["op"] in ("from", "since", "after", "before", "until")
+    if after is not None and is_time and re.match(rf" {BE}(?:{OPS}) {N} ", match.string[match.end() :]):
+        return True  # films of 2012 rated above 7
+    return match["op"] == "from" and all(link is None or is_type(link) for link in (before, after))  # films from 2015
+
+
+def _expired(at: Rewriter) -> None:
+    """``laptops whose warranty ended before 2022``."""
+
+    def expired(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        dates = tuple(o for o in label.attributes() if o.is_year) if label is not None and not is_type(label) else ()
+        if label is None or not dates or not may_be_verb(match["verb"]):
+            return None
+        op = _operator(match["op"])
+        return at.restrict(Restriction(replace(label, labels=dates), op, at.linked(match["number"])))
+
+    dated = "(?P<op>before|after|since|until|in|on)"
+    at.apply(rf"whose (?P<label>{L}) (?P<verb>[a-z]+) {dated} (?P<number>{N})", expired)  # whose warranty ended before
 
 
 def comparisons(at: Rewriter) -> None:
@@ -160,13 +213,8 @@ def comparisons(at: Rewriter) -> None:
             op = ">" if adjective.sign > 0 else "<"
         if match["or"]:
             op = ">=" if re.search(_UP, match["or"]) else "<="
-        if after is not None and not is_type(after) and re.search(rf" (?:in|on) (?:\w+ )?{L}$", match[0]):
+        if _is_no_comparison(match, before, after):
             return None
-        is_time = before is None and match["op"] in ("from", "since", "after", "before", "until")
-        if after is not None and is_time and re.match(rf" {BE}(?:{_OP}) {N} ", match.string[match.end() :]):
-            return None  # films of 2012 rated above 7
-        if match["op"] == "from" and (before is None or is_type(before)) and (after is None or is_type(after)):
-            return None  # films from 2015
         label = after
         tail = ""
         if before is not None and is_participle(before.text) and not is_type(before) and is_type(after):
@@ -185,12 +233,15 @@ def comparisons(at: Rewriter) -> None:
             tail, label = match["before"], None
         if before is not None and label is before and " of " in before.text and not _is_owned(match):
             tail = f"{match['before']} {tail}"  # show the amount of the payments over 100
-        return f"{tail} {at.restrict(Restriction(label, op, at.linked(match['number']), False, adjective))}"
+        sign = at.restrict(Restriction(label, op, at.linked(match["number"]), False, adjective))
+        return f"{tail} {match['held'] or ''} {sign}"
 
+    _expired(at)
     number = rf"(?P<number>{N})(?P<or> {_OR_MORE})?"
-    of = rf"(?: (?:different |distinct |of the |of |(?:in|on) (?:the |their |his |her |its )?)*(?P<after>{L}))?"
+    of = r"(?: (?:different |distinct |of the |of |(?:in|on) (?:the |their |his |her |its )?)*(?P<held>(?:<[CV]\d+> )*)"
+    of += rf"(?P<after>{L}))?"
     at.apply(
-        rf"(?:(?P<before>{L}) )?{BE}(?:for )?(?P<op>{_OP}|(?:{_ADJECTIVE})(?: than)?) (?:the )?(?:year )?{number}{of}",
+        rf"(?:(?P<before>{L}) )?{BE}(?:for )?(?P<op>{OPS}|(?:{ADJECTIVE})(?: than)?) (?:the )?(?:year )?{number}{of}",
         use,
     )
 
@@ -198,7 +249,7 @@ def comparisons(at: Rewriter) -> None:
         noun = Adjective(1, CONCEPTS[match["noun"]])
         return at.restrict(Restriction(None, _operator(match["op"]), at.linked(match["number"]), False, noun))
 
-    at.apply(rf"{BE}(?P<op>{_OP}) (?P<number>{N}) (?P<noun>{'|'.join(COUNTED)})", people)
+    at.apply(rf"{BE}(?P<op>{OPS}) (?P<number>{N}) (?P<noun>{'|'.join(COUNTED)})", people)
 
     def plain(match: re.Match[str]) -> str | None:
         op = ">=" if re.search(_UP, match["or"]) else "<="
@@ -229,6 +280,10 @@ def verbs(at: Rewriter) -> None:
         if number is None:
             return None
         if label is not None:  # purchased more than once
+            if is_state(label):  # elected more than once, of results that say so
+                kind = replace(label, labels=(LabelOption(label.labels[0].type),))
+                often = at.restrict(Restriction(kind, _operator(match["op"] or ""), (number,)))
+                return f"{at.restrict(Restriction(label, 'holds'))} {often}"
             is_counted = is_type(label) and is_participle(label.text)
             return at.restrict(Restriction(label, _operator(match["op"] or ""), (number,))) if is_counted else None
         if verb in FUNCTION_WORDS or not may_be_verb(verb):
@@ -241,46 +296,8 @@ def verbs(at: Rewriter) -> None:
 
     aux = "(?:(?:that|which|who|has|have|had|is|are|was|were|been|ever|got|get) )*"
     times = rf"(?P<number>{N}(?= times)|once|twice)(?: times)?"
-    at.apply(rf"{aux}(?:(?P<label>{L})|(?P<verb>[a-z]+)) (?P<op>{_OP}|exactly)? ?{times}", often)
-    at.apply(rf"(?P<verb>[a-z]+) (?P<op>{_OP}) (?P<number>{N})", use)
-
-
-def entities(at: Rewriter) -> None:
-    """``larger than France``, ``more albums than Queen``."""
-
-    def use(match: re.Match[str]) -> str | None:
-        value = at.link(match["value"])
-        if value is None or not value.nodes:
-            return None
-        word = match["op"]
-        adjective = COMPARATIVES.get(word)
-        if adjective is None:
-            return None
-        label = at.link(match["label"] or match["before"])
-        tail = (match["before"] or "") if match["label"] else ""
-        if adjective.nouns and is_type(label) and not match["label"]:
-            label, tail = None, match["before"] or ""  # countries larger than France
-        if label is None and not adjective.nouns:
-            return None
-        op = ">" if adjective.sign > 0 else "<"
-        return f"{tail} {at.restrict(Restriction(label, op, (value,), False, adjective, 'node'))}"
-
-    at.apply(
-        rf"(?:(?P<before>{L}) )?{BE}(?P<op>{_ADJECTIVE}|more|less|fewer)(?: (?:(?:in|on) (?:the |their |his |her )?)?"
-        rf"(?P<label>{L}))? than (?:(?:the|a|an|in|of|for) )*"
-        rf"(?:that of )?(?:<L\d+> )?(?P<value>{V})",
-        use,
-    )
-
-    def said(match: re.Match[str]) -> str | None:
-        value, verb = at.link(match["value"]), match["verb"]
-        if value is None or not value.nodes or verb in FUNCTION_WORDS or not may_be_verb(verb):
-            return None
-        op = ">" if match["op"] == "more" else "<"
-        return at.restrict(Restriction(None, op, (value,), False, Adjective(1, (verb,)), "node"))
-
-    at.apply(rf"(?P<verb>[a-z]+) (?P<op>more|less) than (?P<value>{V})", said)  # earns more than Ann
-    at.apply(rf"(?:(?P<before>{L}) )?(?P<op>before|after)(?P<label>) (?:the )?(?:<L\d+> )?(?P<value>{V})", use)
+    at.apply(rf"{aux}(?:(?P<label>{L})|(?P<verb>[a-z]+)) (?P<op>{OPS}|exactly)? ?{times}", often)
+    at.apply(rf"(?P<verb>[a-z]+) (?P<op>{OPS}) (?P<number>{N})", use)
 
 
 def _substrings(at: Rewriter) -> None:
@@ -300,6 +317,10 @@ def _substrings(at: Rewriter) -> None:
     at.apply(rf"(?P<label>{L}) {most}{word} (?:the |a |word |substring |phrase )*(?P<value>{V})", contained)
 
 
+def _meanings(label: QuestionLink) -> set[tuple[int, str]]:
+    return {(option.type, option.attribute) for option in label.labels}
+
+
 def _owns(at: Rewriter, label: QuestionLink | None, match: re.Match[str]) -> bool:
     """Return whether a label names an attribute that has the value."""
     if label is None or not label.attributes():
@@ -309,6 +330,8 @@ def _owns(at: Rewriter, label: QuestionLink | None, match: re.Match[str]) -> boo
     meant = {(option.type, option.attribute) for option in label.attributes() if option.score >= _OWNING}
     if any((value.type, value.attribute) in meant for value in values):
         return True
+    if may_be_verb(label.text.casefold()) and {(v.type, v.attribute) for v in values} == _meanings(label):
+        return True  # pay cash, of a payment method
     return any(stems <= {*map(stem, label_words(value.attribute))} for value in values)  # a king bed: bed_type
 
 

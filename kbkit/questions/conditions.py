@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
-from decimal import Decimal
 
 from kbkit.answers.syntax import (
     Aggregate,
@@ -14,7 +14,6 @@ from kbkit.answers.syntax import (
     Filter,
     Measure,
     Nodes,
-    PathFunction,
     Superlative,
     Test,
     ValueColumn,
@@ -23,13 +22,14 @@ from kbkit.english.headings import attribute_heading
 from kbkit.english.question_words import ENDS, goodness
 from kbkit.questions.attribute_tests import ConditionPart
 from kbkit.questions.clauses import AskedTarget, Most, Restriction, is_type
+from kbkit.questions.count_tests import CountTests
 from kbkit.questions.directions import agent_of
-from kbkit.questions.expressions import both, counting_those, whole_number
+from kbkit.questions.expressions import both
 from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.lexicon import LITERAL, label_words, stem
 from kbkit.questions.meanings import NO_ATTRIBUTE, NotReadError
 from kbkit.questions.measure_rules import MeasureRestriction
-from kbkit.questions.pair_rules import PairRestriction, PairTests
+from kbkit.questions.pair_rules import PairRestriction
 from kbkit.questions.question_link import QuestionLink
 
 _SAID = 0.6
@@ -42,7 +42,7 @@ _CLEARLY = 0.2
 """How much better a word must say one of two attributes that have a value."""
 
 
-class ConditionPlanner(PairTests):
+class ConditionPlanner(CountTests):
     """Writes the nodes that meet the conditions of one question."""
 
     def _has_best_of_groups(self, totals: list[AskedTarget]) -> bool:
@@ -60,14 +60,15 @@ class ConditionPlanner(PairTests):
         if most is not None:
             measure = self._measured(most, [*self._types_before(most.label), *near])
             owner = measure[0].type if measure[0] is not None else focus
-        tree = self._in_role(self._met(owner), owner, measure[1] if measure is not None else -1)
+        counted = {measure[1]} - {-1} if measure is not None else set()
+        tree = self._in_role(self._met(owner, counted), owner, measure[1] if measure is not None else -1)
         if most is not None and measure is not None:
             superlative = self._superlative(most, measure, owner)
             if self._has_best_of_groups(totals):
                 if owner != focus or len(clauses.groups) > 1:
                     raise NotReadError("a superlative for each")
                 superlative = replace(superlative, per=self._group(clauses.groups[0]))
-            tree = self._kept(tree, counting_those(superlative, tree), most)
+            tree = self._kept(tree, superlative, most)
         if owner != focus:
             tree = self._followed(tree, self._path(owner, focus))
         return tree
@@ -89,8 +90,9 @@ class ConditionPlanner(PairTests):
         """Return the attribute or the type whose nodes are counted, for a superlative."""
         label = most.label
         if most.is_use:
-            self._used = self._said_by_verb(near[0])
-            return None, int(self.elements.target[self._used]) if self._used >= 0 else self._only_neighbour(near[0])
+            self._said_hop = self._said_by_verb(near[0])
+            said = self._said_hop >= 0
+            return None, int(self.elements.target[self._said_hop]) if said else self._used(near[0])
         if label is None or (most.adjective.nouns and label.types() and not label.attributes() and not most.is_number):
             return self._by_adjective(most.adjective, self._types_in([label]) if label else near), -1
         options = [option for option in label.attributes() if self._is_number(option)]
@@ -107,7 +109,7 @@ class ConditionPlanner(PairTests):
             sign *= self._goodness(option, most)
         if option is not None and most.adjective.dates and self._is_date(option):
             sign = -sign
-        by: Measure = option.attribute if option is not None else self._count(owner, counted, self._used)
+        by: Measure = option.attribute if option is not None else self._counted_path(owner, counted)
         if most.count > 1:
             return Superlative("top" if sign > 0 else "bottom", by, number=most.count)
         return Superlative("max" if sign > 0 else "min", by)
@@ -122,8 +124,11 @@ class ConditionPlanner(PairTests):
             raise NotReadError(self.clauses.unread[-1])
         return sign
 
-    def _met(self, owner: int) -> Expression:
-        """Return the nodes of a type that meet the conditions of the question."""
+    def _met(self, owner: int, counted: Collection[int] = ()) -> Expression:
+        """Return the nodes of a type that meet the conditions of the question.
+
+        Conditions on the nodes that are counted, such as those of ``counted`` types, are conditions of the number.
+        """
         near = [owner, *([self.focus] if self.focus != owner else []), *self._types_in(self.clauses.context)]
         without = [r for r in self.clauses.restrictions if r.op == "none"]
         inside: dict[int, list[Restriction]] = {}
@@ -135,6 +140,9 @@ class ConditionPlanner(PairTests):
             if restriction.op == "none":
                 continue
             kind = self._owner(restriction, [*near, *inside])
+            if (of := self._is_counted(kind, owner, restriction, counted)) >= 0:
+                self._held.setdefault(of, []).append(restriction)
+                continue
             (inside[kind] if kind in inside and kind != owner else plain).append(restriction)
         parts = [replace(self._part(one, owner, near), link=next(iter(one.values), None)) for one in plain]
         if self.clauses.is_either and len(parts) > 2:
@@ -370,33 +378,6 @@ class ConditionPlanner(PairTests):
         if restriction.operand == "node":
             return self._than_node(restriction, option.type, option.attribute, self._op(restriction, option))
         return ConditionPart(option.type, self._number_tests(restriction, option))
-
-    def _counting(self, restriction: Restriction, owner: int, counted: int) -> ConditionPart:
-        """Return a condition on the number of nodes of a type."""
-        if restriction.operand == "node":
-            return self._than_node(restriction, owner, self._count(owner, counted))
-        if restriction.operand not in ("", "times", "number") or restriction.op == "between":
-            raise NotReadError("a count that is compared with more than a number")
-        if "-" in restriction.values[0].number:
-            raise NotReadError("a count that is compared with a month")
-        number = Decimal(restriction.values[0].number)
-        return ConditionPart(owner, (Comparison(self._count(owner, counted), *whole_number(restriction.op, number)),))
-
-    def _than_node(self, restriction: Restriction, owner: int, measure: Measure, op: str = "") -> ConditionPart:
-        value = restriction.values[0]
-        kinds = {self.elements.type_number(node): node for node in reversed(value.nodes)}
-        column = (ValueColumn(measure),)
-        if owner in kinds:
-            known = self.elements.types[owner].name
-            tree = Aggregate("max", Nodes(known, self._selector(owner, kinds[owner])), column)
-        else:
-            near = [kind for kind in kinds if not isinstance(measure, PathFunction) and self._is_single(kind, owner)]
-            if len(near) != 1:
-                raise NotReadError(f"a comparison with {value.text}")
-            tree = Aggregate(
-                "max", self._followed(self._named_node(kinds[near[0]]), self._path(near[0], owner)), column
-            )
-        return ConditionPart(owner, (Comparison(measure, op or restriction.op, tree),))
 
     def _valued(self, restriction: Restriction, near: list[int]) -> ConditionPart:
         """Return a condition on values or named nodes: of the labelled attribute or type, or else of the nearest."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import replace
 from decimal import Decimal
 
 from kbkit.answers.resolve_conditions import is_number
@@ -96,25 +95,6 @@ def _start(elements: Elements, topic: Topic) -> Expression:
         return Nodes(known, Name(rows[0].name, all=len(same) > 1))
     keys = tuple(Nodes(known, Key(row.key)) for row in rows)
     return keys[0] if len(keys) == 1 else Combine("|", keys)
-
-
-def counting_those(superlative: Superlative, tree: Expression) -> Superlative:
-    """Return a superlative of the nodes that the conditions are about: the customer with the most *orders over 100*.
-
-    The others of its nodes are not counted.
-    """
-    measure = superlative.measure
-    if not isinstance(measure, PathFunction) or measure.attribute is not None or not isinstance(tree, Path):
-        return superlative
-    if len(tree.elements) != 3 or len(measure.elements) != 2:
-        return superlative
-    (start, before, _), (after, end) = tree.elements, measure.elements
-    if not isinstance(before, Step) or not isinstance(after, Step) or not isinstance(start, Filter):
-        return superlative
-    is_way_back = [edge.relation for edge in before.edges] == [edge.relation for edge in after.edges]
-    if not is_way_back or start.source != end:
-        return superlative
-    return replace(superlative, measure=replace(measure, elements=(after, start)))
 
 
 def _followed(elements: Elements, tree: Expression, hop: Element) -> Path:

@@ -19,9 +19,10 @@ from kbkit.answers.syntax import (
 )
 from kbkit.questions.asked_kinds import AskedPlanner
 from kbkit.questions.clauses import AskedTarget, Most, is_type
-from kbkit.questions.expressions import whole_number
+from kbkit.questions.expressions import compared_number, whole_number
 from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.meanings import NotReadError
+from kbkit.questions.measure_rules import MeasureRestriction
 
 _SURELY = 0.9
 """Least score of a label that is surely a further column."""
@@ -63,6 +64,29 @@ class GroupPlanner(AskedPlanner):
         clauses.restrictions.remove(counted)
         test = GroupTest("count", *whole_number(counted.op, Decimal(counted.values[0].number)))
         return Aggregate("count", self._met(kind), (), (self._group_of(option),), having=(test,))
+
+    def _measured_values(self, totals: list[AskedTarget]) -> Expression | None:
+        """Return the values whose nodes have a total: ``which courses have an average score above 70``."""
+        clauses = self.clauses
+        measured = [r for r in clauses.restrictions if isinstance(r, MeasureRestriction)]
+        found = [r for r in measured if r.of is not None and not is_type(r.of)]
+        if not found:
+            return None
+        if len(measured) > 1 or totals or clauses.most or clauses.groups or found[0].label is None:
+            raise NotReadError("a total for each")
+        [one] = found
+        assert one.of is not None and one.label is not None
+        self.focus = self._attribute(one.label, [self.focus], True).type
+        option, own = self._summed(one.label, one.total), self._attribute(one.of, [self.focus])
+        if self._is_telling(own) or self._is_date(option):
+            raise NotReadError(f"the {one.total} of one value")
+        everything, rest = clauses.restrictions, [r for r in clauses.restrictions if r is not one]
+        clauses.restrictions = rest
+        tree = self._met(self.focus)
+        clauses.restrictions = everything  # chains must express it
+        test = GroupTest(one.total, *compared_number("DOUBLE", one.op, one.values[0].number))
+        column = ValueColumn(option.attribute)
+        return Aggregate(one.total, tree, (column,), (self._group_of(own),), having=(test,))
 
     def _is_telling(self, option: LabelOption) -> bool:
         """Return whether an attribute hardly has a value twice, as the names of nodes."""
@@ -116,7 +140,7 @@ class GroupPlanner(AskedPlanner):
             return Aggregate("count", tree, (), groups)
         columns: tuple[ValueColumn, ...] = ()
         if target.total != "count":
-            columns = (ValueColumn(self._attribute(target.label, [self.focus], True).attribute),)
+            columns = (ValueColumn(self._summed(target.label, target.total).attribute),)
         return Aggregate(target.total, tree, columns, groups)
 
     def _several(self, tree: Expression, totals: list[AskedTarget], groups: tuple[Group, ...] = ()) -> Expression:

@@ -9,27 +9,25 @@ from dataclasses import dataclass, field, replace
 from kbkit.answers.attribute_values import ColumnValues
 from kbkit.answers.resolve_conditions import is_number
 from kbkit.english.abbreviations import shortened
-from kbkit.english.question_words import CLASSES, CONCEPTS, FUNCTION_WORDS, NO, YES
+from kbkit.english.question_words import CLASSES, CONCEPTS, FUNCTION_WORDS, MEASURED, NO, NO_INITIALS, YES
 from kbkit.english.thesaurus import related_words
 from kbkit.english.words import lemmas_of, singular
 from kbkit.questions.elements import HOP, VALUE, Element, Elements, numeric
 from kbkit.questions.expressions import is_date
 from kbkit.questions.lexicon import alternatives, cosine, label_words, related, stem
 from kbkit.questions.link_words import DERIVED_LABEL, is_participle, overlap
-from kbkit.questions.units import UNITS, unit_of
+from kbkit.questions.units import UNITS, is_other_unit, unit_of
 from kbkit.schema import Attribute, NodeType
 
 _MEASURED, _APART = 0.5, 0.1
 """Least similarity of a word and a number that it must mean, and how much less similar the others are."""
-_PEOPLE, _ONLY = frozenset(["people", "person", "persons", "folk", "folks"]), 0.9
+_PEOPLE, _ONLY = frozenset(["people", "person", "persons", "folk", "folks", "staff"]), 0.9
 """Words for the only type of people, and the score of it, or of the only type that a word begins."""
 _LEAST_START = 4
 """Letters of a word that begins the name of a type, at least."""
 _KEYS = frozenset(["id", "ids", "key", "keys", "code", "codes", "identifier", "identifiers"])
 _KEY_WORDS = frozenset(["number", "numbers", "no", "nr"])
 """Further words for keys after the name of a type."""
-_NO_INITIALS = frozenset(("id", "no", "nr", "nm", "dt", "cd"))
-"""Short labels that are no initials of two words."""
 _NUMBER = 0.6
 """Score of the key of nodes for their number."""
 _KEY_ENDING = re.compile("_?(?:id|key|code|no|nr|number)$")
@@ -134,6 +132,8 @@ class LabelLookup:
     def labelled(self, words: Sequence[str]) -> tuple[LabelOption, ...]:  # noqa: PLR0912
         """Return the labels with these words: with all of them and no others, else with these and others."""
         content = [word for word in words if word not in FUNCTION_WORDS or word in _NAMES]
+        if len(words) == 2 and words[0] in MEASURED and is_participle(words[1]):
+            return self.labelled([words[1], words[0]])  # date placed, of an order_placed_date
         stems, share = self._stems(content)
         options: list[LabelOption] = []
         for label, option in (self._labels[at] for at in self._near(stems)):
@@ -169,6 +169,7 @@ class LabelLookup:
         options = self._literal(words, options)
         heads = {option.type: option for option in options if not option.attribute}
         same = [o for o in options if o.attribute and o.score == 1 and o.type in heads and len(stems) == 1]
+        same = [o for o in same if not (o.is_boolean and is_participle(words[0]))]  # elected: as a column says
         for option in [o for o in same if not o.is_number or self._is_head(stems[0], o.type)]:
             options.remove(option)  # the makers, where car_maker has an attribute `maker`
             options.remove(heads[option.type])
@@ -214,7 +215,7 @@ class LabelLookup:
         short = "".join(word[0] for word in words)
         if len(words) < 2 or stem(short) not in self._with_stem:
             return ()
-        if len(words) == 2 and (short in _NO_INITIALS or lemmas_of(short)):
+        if len(words) == 2 and (short in NO_INITIALS or lemmas_of(short)):
             return ()
         is_pair = len(words) == 2
         return tuple(o for o in self.labelled([short]) if o.score == 1 and (is_pair or o.attribute))
@@ -233,6 +234,7 @@ class LabelLookup:
                 score = 0.0 if is_participle(word) else float(label[element.label])
                 options.append(LabelOption(element.source, element.name, score, self._is_number(element)))
         relations = [float(label[e.label]) for e in elements.all[: elements.hops] if e.kind == HOP]
+        options = [o for o in options if not is_other_unit(word, label_words(o.attribute))]  # hours: no minutes_spent
         best = max((option.score for option in options), default=0.0)
         if best < _LEAST or best < max(relations, default=0.0):
             return ()
@@ -242,6 +244,7 @@ class LabelLookup:
         """Return the number that a word after *average* or *highest* may mean, if only one fits: pay, of salaries."""
         similar = self.elements.labels.similarity(word)
         numbers = [e for e in self.elements.all if e.kind == VALUE and self._is_number(e)]
+        numbers = [e for e in numbers if not is_other_unit(word, label_words(e.name))]
         ranked = sorted(((float(similar[e.label]), e) for e in numbers), key=lambda pair: -pair[0])
         others = [score for score, e in ranked[1:] if e.label != ranked[0][1].label]
         if not ranked or ranked[0][0] < _MEASURED or ranked[0][0] - max(others, default=0.0) < _APART:
@@ -258,7 +261,9 @@ class LabelLookup:
         near = [(self._labels[at], score) for at, score in found.items() if score >= best - 0.05]
         if len({label for (label, _), _ in near}) != 1:
             return ()
-        return tuple({(o.type, o.attribute): replace(o, score=score) for (_, o), score in near}.values())
+        options = {(o.type, o.attribute): replace(o, score=score) for (_, o), score in near}.values()
+        is_done = word.endswith("ing") and any(o.is_boolean for o in options)  # selling: not accepts_marketing
+        return () if is_done else tuple(options)
 
     def _add(self, words: Sequence[str], option: LabelOption) -> None:
         content = [word for word in words if word not in FUNCTION_WORDS or word in _NAMES] or list(words)
@@ -298,9 +303,10 @@ class LabelLookup:
         """
         name = _KEY_ENDING.sub("", node_type.key_label.casefold())
         hops = [self.elements.all[hop] for hop in self.elements.from_type(number).tolist()]
-        if not name or name == node_type.key_label.casefold() or any(hop.forward and hop.name == name for hop in hops):
+        is_plain = name == node_type.key_label.casefold()  # work orders, of a maintenance with a WorkOrder
+        if not name or (is_plain and node_type.name_label) or any(hop.forward and hop.name == name for hop in hops):
             return []
-        found = label_words(name)
+        found = label_words(node_type.key_label if is_plain else name)
         return [] if len(found) > 2 or set(found) & {*label_words(node_type.name)} else found
 
     def _is_boolean(self, number: int, node_type: NodeType, attribute: Attribute) -> bool:

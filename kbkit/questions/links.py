@@ -45,6 +45,8 @@ _NAMES = frozenset(["name", "names", "title", "titles"])
 _UNNAMED = (FUNCTION_WORDS | {"per"}) - _NAMES
 """Words that neither begin nor end a link."""
 _DETERMINERS = frozenset("all any both each either every".split())  # noqa: SIM905
+_ADVERBS = frozenset("yet still already again ever never currently now".split())  # noqa: SIM905
+"""Words that are no labels, however similar they are to one."""
 _QUOTED = re.compile(r"\"([^\"]+)\"|'([^']+)'(?!\w)|\u201c([^\u201d]+)\u201d|\u2018([^\u2019]+)\u2019")
 _DIGITS = re.compile(r"\d")
 _SIGN = re.compile(r"[-+#*\u2212]+(?!\w)")
@@ -60,6 +62,10 @@ _SPANS = frozenset("decade decades century centuries".split())  # noqa: SIM905
 """Spans of time that no attribute is."""
 _ROLE = 0.9
 """Score of a type of people that a noun says by what they do: directors, of people who directed."""
+_MAX_INITIALS = 4
+"""Letters of an abbreviation up to which it may be the initials of a value."""
+_CLASS = 2
+"""Values that begin with the same word from which it stands for all of them."""
 _MAX_SHORT = 3
 """Letters up to which a value is only meant if it is written in the same case."""
 
@@ -111,9 +117,21 @@ class Linker:
         for further in (self._by_part, self._by_similarity, self._by_words):
             for link in further(question, taken, found):
                 take(link)
+        found = [self._class_of(link, found) for link in found]
         of = self.elements.type_number
         typed = [replace(one, node_types=frozenset(map(of, one.nodes))) if one.nodes else one for one in found]
         return self._keyed(compounds(question, sorted(typed, key=lambda link: link.first)))
+
+    def _class_of(self, link: QuestionLink, links: Sequence[QuestionLink]) -> QuestionLink:
+        """Return a link of the values that begin with a participle before a type: *closed deals*, ``Closed won``."""
+        is_said = bool(link.labels) and is_participle(link.text) and not link.labels[0].is_boolean and not link.values
+        if not is_said or not any(one.first == link.last and one.types() for one in links):
+            return link
+        kinds = {option.type for one in links if one.first == link.last for option in one.types()}
+        held = self.values.holding([link.text.casefold()])
+        if len(held) < _CLASS or {value.type for value in held} - kinds:
+            return link
+        return replace(link, labels=(), values=held, is_partial=True)
 
     def _first_and_last(self, question: Question) -> Iterator[QuestionLink]:
         """Yield links for ``first and last name``."""
@@ -142,6 +160,7 @@ class Linker:
             )  # complaints about noise, but: what is it about
             is_operator |= self._is_act(question, at)
             is_operator |= token.word in _SPANS  # per decade: not per year
+            is_operator |= token.word in _ADVERBS
             is_operator |= token.word in _DETERMINERS or bool(related_words(token.word).places)  # German: no attribute
             if not taken[at] and not is_verb and token.word not in FUNCTION_WORDS | {"per"} and not is_operator:
                 options = self._labels.similar(token.word)
@@ -199,18 +218,21 @@ class Linker:
                     yield QuestionLink(first, last, text, (), tuple(values), tuple(whole))
             first = max(last, first + 1)
 
-    def _by_words(self, question: Question, taken: list[bool], _: list[QuestionLink]) -> Iterator[QuestionLink]:
+    def _by_words(self, question: Question, taken: list[bool], found: list[QuestionLink]) -> Iterator[QuestionLink]:
         """Yield links for words that are left and that only one value has among others: *fuel*, of ``fuel pump``."""
-        tokens, first = question.tokens, 1
+        tokens, first = question.tokens, 0
         while first < len(tokens):
             last = first
             while last < len(tokens) and not taken[last] and self._is_noun(question, last):
                 last += 1
+            if last == first < len(tokens) and not taken[first] and is_participle(tokens[first].word):
+                last += any(link.first == first + 1 and link.types() for link in found)  # paid rentals
             words = [token.word for token in tokens[first:last]]
-            is_said = tokens[first - 1].word in _BEFORE_VALUES
-            if words and is_said and (value := self.values.holding(words)) is not None:
+            is_type = any(link.first == last and link.types() for link in found)  # accepted papers
+            is_said = is_type or (first > 0 and tokens[first - 1].word in _BEFORE_VALUES)
+            if words and is_said and (held := self.values.holding(words)):
                 text = question.text[tokens[first].start : tokens[last - 1].end]
-                yield QuestionLink(first, last, text, (), (value,), is_partial=True)
+                yield QuestionLink(first, last, text, (), held, is_partial=True)
             first = max(last, first + 1)
 
     def _is_noun(self, question: Question, at: int) -> bool:
@@ -255,6 +277,10 @@ class Linker:
         is_operator |= words in (["first"], ["last"]) and span[-1] + 1 == len(question.tokens)  # cheapest first
         if not is_operator and (signed := self._signed(question, span)):
             return signed
+        letters = text.replace("&", "").replace(".", "")
+        is_short = letters.isupper() and 1 < len(letters) <= _MAX_INITIALS and not question.text.isupper()
+        if is_short and not nodes and not self.values.named(words) and (values := self.values.initials(letters)):
+            return QuestionLink(span[0], span[-1] + 1, text, (), values)  # R&D
         states = tuple(self.values.states(words)) if len(words) > 1 and words[0] in _UNNAMED else ()
         if states:  # to do, on loan, in progress
             return QuestionLink(span[0], span[-1] + 1, text, (), states)
@@ -279,7 +305,8 @@ class Linker:
         is_signed = not text.replace(" ", "").isalnum()
         values = tuple(self.values.named(folded_words(text).split() if is_signed else words))
         if len(text) < _MAX_SHORT or (len(text) == _MAX_SHORT and not lemmas_of(text.casefold())):
-            values = tuple(value for value in values if value.value == text)
+            is_short = text.isupper() and not question.text.isupper()  # UK, of the United Kingdom
+            values = tuple(v for v in values if v.value == text or (is_short and len(v.value) > len(text)))
         is_name = bool(nodes or values) and text != text.lower() and not question.text.isupper() and span[0] > 0
         if labels and self._is_state(words, labels[0], values):
             return QuestionLink(span[0], span[-1] + 1, text, (), values, nodes)

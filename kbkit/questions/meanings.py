@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kbkit.answers.syntax import (
     Combine,
@@ -19,7 +19,7 @@ from kbkit.answers.syntax import (
 )
 from kbkit.english.question_words import ENDS, LIGHT_VERBS, PRICES, Adjective
 from kbkit.english.words import PREPOSITIONS, may_be_verb
-from kbkit.questions.clauses import Clauses, is_type
+from kbkit.questions.clauses import Clauses, Restriction, is_type
 from kbkit.questions.elements import MAX_HOPS, MOST, Elements, numeric
 from kbkit.questions.expressions import both, is_date, is_named, step
 from kbkit.questions.label_lookup import STANDING, LabelOption
@@ -106,10 +106,12 @@ class Meanings:
         self._taken: set[tuple[int, int]] = set()
         self._guesses: set[str] = set()
         """Nouns that stand for a type, and words that only a part of a value has."""
-        self._used = -1
+        self._said_hop = -1
         """The hop whose neighbours a superlative counts, if a verb says it."""
         self._leading: QuestionLink | None = None
         """The value whose relation is chosen now."""
+        self._held: dict[int, list[Restriction]] = {}
+        """The conditions on the nodes of types that are counted."""
         self._saying: set[str] = set()
         """Words that say which attribute has a value."""
 
@@ -193,6 +195,13 @@ class Meanings:
             self._explain(word)  # the price of a kilo, of price_per_kg
         return best
 
+    def _summed(self, link: QuestionLink, total: str) -> LabelOption:
+        """Return the number of the focus that a total is of: of sums and averages, no date."""
+        plain = tuple(o for o in link.labels if o.attribute and self._is_number(o) and not self._is_date(o))
+        if total in ("sum", "avg") and plain:
+            link = replace(link, labels=plain)
+        return self._attribute(link, [self.focus], True)
+
     def _is_date(self, option: LabelOption) -> bool:
         """Return whether an attribute holds dates or years, of which *oldest* means the least."""
         return is_date(option.attribute) or self.elements.is_yearly(option.type, option.attribute)
@@ -218,7 +227,8 @@ class Meanings:
         units = {_MEASURED.get(noun, "") for noun in nouns}
         near = list(near)
         is_own = "date" in nouns and bool(near) and self._has_dates(near[0])
-        for place, kind in enumerate(dict.fromkeys(near)):
+        kinds = [k for k in dict.fromkeys(near) if "date" not in nouns or k == near[0] or self._has_dates(k)]
+        for place, kind in enumerate(kinds):
             for at in self.elements.of_kind(MOST, kind).tolist():  # numbers and dates
                 element = self.elements.all[at]
                 unit = unit_of(label_words(element.name))
@@ -228,6 +238,8 @@ class Meanings:
                     continue  # the newest game is not the one with the least minimum age
                 if is_dated and not self._type_of(LabelOption(kind, element.name)).startswith(("DATE", "TIMESTAMP")):
                     continue
+                if place and is_timed_by_verb(element.name) and self._expressed([at], self._words) < _SAID_OF_DATES:
+                    continue  # elected in 2024: not in parties founded then
                 hint = _HINT * self._expressed([at], self._words)  # born after 1990: a date of birth, not of death
                 is_timed = "date" in nouns and self.elements.is_yearly(kind, element.name)
                 if is_timed and not {*label_words(self.elements.types[kind].name)}.isdisjoint(
@@ -282,7 +294,7 @@ class Meanings:
         """Return whether the preposition before a node or value of a type says the first relation of a path."""
         links = self._links if self._leading is None else [self._leading]
         named = (link for link in links if not link.labels and kind in link.node_types | link.value_types)
-        return any(self._is_end(link, self.elements.all[path[0]].name) for link in named)
+        return bool(path) and any(self._is_end(link, self.elements.all[path[0]].name) for link in named)
 
     def _expressed(self, path: list[int], words: Sequence[str] | None = None) -> float:
         """Return how well words of the question express some elements; words for types express no relations."""
@@ -432,3 +444,9 @@ class Meanings:
         row = nodes.row(node)
         [same] = nodes.by_name(self.elements.types[kind].name, [row.name])
         return Name(row.name) if len(same) == 1 and row.name.strip() else Key(row.key)
+
+
+def is_timed_by_verb(name: str) -> bool:
+    """Return whether an attribute is called by the participle of what happened: *founded*, *opened_on*."""
+    words = label_words(name)
+    return bool(words) and is_participle(words[0]) and len(words) <= 2

@@ -13,8 +13,10 @@ from kbkit.english.question_words import EXTREMES, FUNCTION_WORDS, PLAIN_WORDS, 
 from kbkit.english.words import lemmas_of
 from kbkit.questions.elements import VALUE, Elements, numeric
 from kbkit.questions.label_lookup import LabelOption
+from kbkit.questions.lexicon import label_words
 from kbkit.questions.question import Question
 from kbkit.questions.question_link import QuestionLink
+from kbkit.questions.units import is_other_unit
 
 _ASKING = frozenset([*TOTALS, *EXTREMES, *(word for word, adjective in SUPERLATIVES.items() if not adjective.dates)])
 """Words after which a number is compared or added up."""
@@ -64,6 +66,7 @@ class MeasureNouns:
         ]
 
     def _meant(self, word: str, options: Sequence[tuple[int, LabelOption]]) -> LabelOption | None:
+        options = [one for one in options if not is_other_unit(word, label_words(one[1].attribute))]
         similar = self.elements.labels.similarity(word)
         ranked = sorted(((float(similar[label]), label, option) for label, option in options), key=lambda x: -x[0])
         if not ranked or ranked[0][0] < _NEAR:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from kbkit.answers.syntax import Comparison, Condition, PathFunction, Value
-from kbkit.english.question_words import EXTREMES, FUNCTION_WORDS, SUPERLATIVES, TOTALS, Adjective
+from kbkit.english.question_words import EXTREMES, FUNCTION_WORDS, PAYING, SUPERLATIVES, TOTALS, Adjective
 from kbkit.english.words import may_be_verb
 from kbkit.questions.attribute_tests import AttributeTests, ConditionPart
 from kbkit.questions.clauses import SUPERLATIVE, L, Restriction, Rewriter, V, is_type
@@ -20,10 +20,6 @@ from kbkit.questions.meanings import NotReadError
 from kbkit.questions.question_link import QuestionLink
 
 _TOTALS = {**TOTALS, **EXTREMES, "avg": "avg", "overall": "sum"}
-_PAYING = frozenset(
-    "spent spend spends spending paid pay pays paying earned earn earns made received owe owes owed".split()  # noqa: SIM905
-)
-"""Verbs that are about an amount of money, whatever its attribute is called."""
 _AMOUNTS = ("amount", "total", "price", "cost", "fee", "payment")
 _ALTOGETHER = "(?:in total|altogether|overall|in all|all together|combined)"
 
@@ -58,7 +54,8 @@ _COMPARED = rf"{COMPARED}(?: years?)?(?: old)?"
 def _read(at: Rewriter, match: re.Match[str], op: str, restriction: MeasureRestriction) -> str | None:
     """Add a condition that a match reads, unless it is of no type or compares with nothing."""
     of = at.link(match["of"])
-    if op == "=" or not (is_type(of) or (of is None and at.clauses.is_who)):
+    is_of_values = of is not None and restriction.label is not None and not restriction.items  # courses of a training
+    if op == "=" or not (is_type(of) or is_of_values or (of is None and at.clauses.is_who)):
         return None
     found = replace(restriction, op=op, of=of, operand="measure")
     return f"{match['of'] or 'who'} {match['between'] or ''} {at.restrict(found)}"
@@ -122,7 +119,7 @@ def _sums(at: Rewriter) -> None:
         label, verb = at.link(match["label"]), (match["verb"] or "").strip()
         if label is None and (not verb or verb in FUNCTION_WORDS or not may_be_verb(verb)):
             return None
-        nouns = (verb, stem(verb), *(_AMOUNTS if verb in _PAYING else ()))
+        nouns = (verb, stem(verb), *(_AMOUNTS if verb in PAYING else ()))
         adjective = Adjective(1, nouns) if label is None else None
         number = at.linked(match["number"])
         return _read(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from kbkit.english.question_words import COMPARATIVES, ORDINALS, Adjective
-from kbkit.questions.clauses import BE, L, N, Restriction, Rewriter, is_type
+from kbkit.questions.clauses import BE, AskedTarget, L, N, Restriction, Rewriter, is_type
 from kbkit.questions.condition_rules import NO
 from kbkit.questions.question_link import QuestionLink
+from kbkit.questions.superlative_rules import whole
 
 _NUMBERS = rf"(?P<value>{N}(?: (?:or|and) {N})*)"
 
@@ -63,3 +65,30 @@ def equal_numbers(at: Rewriter) -> None:
     at.apply(
         rf"(?P<not>not )?(?:either )?(?:in|on|during|of|from) (?:the )?(?:year )?(?:of )?(?:either )?{_NUMBERS}", dated
     )
+
+
+def numbers_left(at: Rewriter) -> None:
+    """``the 3 stadiums with the lowest attendance``, ``how many points in total``."""
+    clauses = at.clauses
+
+    def few(match: re.Match[str]) -> str | None:
+        number = at.link(match["number"])
+        if clauses.most is None or clauses.most.count > 1 or number is None or not is_type(at.link(match["type"])):
+            return None
+        clauses.most = replace(clauses.most, count=whole(number))
+        return match["type"]
+
+    at.apply(rf"(?P<number>{N}) (?P<type>{L})", few)
+    for number, target in enumerate(clauses.targets):
+        if " in total " in at.text and target.total == "count":
+            if not is_type(target.label):
+                clauses.targets[number] = replace(target, total="sum")
+            at.text = at.text.replace(" in total ", " ")
+    if re.search(" how many | number of | number <C|^ count ", at.text):
+        is_noun = re.search(r"(?: how many| number(?: of)?|^ count) (?:the )?<C\d+> ", at.text)
+        values = [value for one in clauses.restrictions for value in one.values]
+        named = not all(value.values for value in values)
+        if clauses.targets or clauses.context or not values or named or not is_noun:
+            clauses.unread.append("what is counted")
+        else:  # count the organizers
+            clauses.targets.append(AskedTarget(None, "count"))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
+from kbkit.english.words import is_participle as is_past
 from kbkit.english.words import is_plural, lemmas_of
+from kbkit.questions.absence_rules import is_boolean
 from kbkit.questions.clauses import SUPERLATIVE, L, Rewriter, is_type
 from kbkit.questions.link_words import is_participle
 
@@ -59,6 +61,7 @@ def asides(at: Rewriter) -> None:
     )
 
     at.apply(rf"single (?={SUPERLATIVE} )", lambda _: "")
+    _done(at)
 
     def headed(match: re.Match[str]) -> str | None:
         label = at.link(match["label"])
@@ -66,6 +69,18 @@ def asides(at: Rewriter) -> None:
         return match["label"] if any(not one.is_number and not one.is_boolean for one in options) else None
 
     at.apply(rf"(?P<label>{L}) (?:address|addresses|names?)(?! (?:of|<))", headed)
+
+
+def _done(at: Rewriter) -> None:
+    """``hours logged by Ann``, ``by km driven``: the participle says no more than the number before it."""
+
+    def dropped(match: re.Match[str]) -> str | None:
+        label, done = at.link(match["label"]), at.link(match["done"])
+        is_number = label is not None and not is_type(label) and any(o.is_number for o in label.attributes()[:1])
+        is_said = done is not None and " " not in done.text and is_past(done.text.casefold())
+        return match["label"] if is_number and is_said and not is_boolean(done) else None
+
+    at.apply(rf"(?P<label>{L}) (?P<done>{L})(?= (?:by|per|for each|$))", dropped)
 
 
 def ever(at: Rewriter) -> None:

@@ -7,6 +7,7 @@ relations leads to; the shortest path is taken, and of several the one whose rel
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from kbkit.answers.syntax import (
     Aggregate,
@@ -14,6 +15,7 @@ from kbkit.answers.syntax import (
     Expression,
     Filter,
     Group,
+    Measure,
     Nodes,
     Order,
     Superlative,
@@ -49,10 +51,13 @@ class Planner(GroupPlanner):
             if clauses.targets:
                 raise NotReadError("an average")  # how late are flights on average, of a flight_no
             clauses.targets.append(self._averaged(clauses.averaged))
-        clauses.targets += [found for found in (self._when(), self._where()) if found is not None]
+        where_when = [found for found in (self._when(), self._where()) if found is not None]
+        if clauses.is_where and clauses.asks_for == "when" and len(where_when) == 1:
+            raise NotReadError("'where and when'")
+        clauses.targets += where_when[::-1]
         asked = self._asked()
         if clauses.is_yes_no and not clauses.targets:
-            related = self._related()
+            related = self._related() or self._occurred()
             if related is not None:
                 return Aggregate("exists", related)
         targets = self._unique(clauses.targets)
@@ -67,7 +72,7 @@ class Planner(GroupPlanner):
             return sums
         if clauses.most is not None and clauses.most.among:
             return self._greatest_count(clauses.most, totals, plain)
-        if (frequent := self._frequent_values(totals, plain)) is not None:
+        if (frequent := self._frequent_values(totals, plain) or self._measured_values(totals)) is not None:
             return frequent
         self._most_of_values(totals, plain)
         tree = self._selected(totals)
@@ -304,14 +309,20 @@ class Planner(GroupPlanner):
             return (Order(self._count(self.focus, link.types()[0].type), descending),)
         if is_type(link):
             return (Order("name", descending),)
-        option = self._attribute(link, near)
-        if option.type != self.focus:
+        return (Order(self._measure_of(self._attribute(link, near)), descending),)
+
+    def _measure_of(self, option: LabelOption) -> Measure:
+        """Return an attribute by which nodes are ordered: their own, or that of the only node that each leads to."""
+        if option.type == self.focus:
+            return option.attribute
+        if not self._is_single(self.focus, option.type):
             raise NotReadError("an order by an attribute of other nodes")
-        return (Order(option.attribute, descending),)
+        return replace(self._count(self.focus, option.type), op="max", attribute=option.attribute)
 
     def _first_of(self, adjective: Adjective, options: list[LabelOption]) -> Order:
         """Return the order by what is asked for or tested, or by what an adjective compares: *oldest first*."""
-        tested = [r.label.attributes()[0] for r in self.clauses.restrictions if r.label and r.label.attributes()]
+        tests = [r for r in self.clauses.restrictions if r.op != "missing"]
+        tested = [r.label.attributes()[0] for r in tests if r.label and r.label.attributes()]
         known = [option for option in [*options, *tested] if option.type == self.focus and self._is_number(option)]
         if adjective.dates:
             known = [option for option in known if self._is_date(option)]
@@ -336,7 +347,7 @@ class Planner(GroupPlanner):
             if option.is_boolean:
                 raise NotReadError(f"'{target.label.text}'")  # loans requiring a courier
             return Aggregate("count", tree, (ValueColumn(option.attribute),))
-        option = self._attribute(target.label, [self.focus], True)
+        option = self._summed(target.label, target.total)
         return Aggregate(target.total, tree, (ValueColumn(option.attribute),))
 
     def _beside(self, tree: Expression, total: AskedTarget, plain: list[AskedTarget]) -> Expression:
@@ -357,7 +368,7 @@ class Planner(GroupPlanner):
             group = Group(self._count(self.focus, owners.pop()))
             columns: tuple[ValueColumn, ...] = ()
             if total.total != "count":
-                columns = (ValueColumn(self._attribute(total.label, [self.focus], True).attribute),)
+                columns = (ValueColumn(self._summed(total.label, total.total).attribute),)
             return Aggregate(total.total, tree, columns, (group,))
         raise NotReadError("a total beside values")
 

@@ -18,11 +18,11 @@ from kbkit.english.question_words import DWELLING, LIGHT_VERBS
 from kbkit.english.words import may_be_verb
 from kbkit.errors import KbError
 from kbkit.questions.alignment import similarities
-from kbkit.questions.answer_kinds import other_kind
+from kbkit.questions.answer_kinds import keeps_most, other_kind
 from kbkit.questions.candidates import CandidateFrame, frames
 from kbkit.questions.chain_doubts import ChainDoubts
 from kbkit.questions.chain_reading import EXPLAINED, ChainReading
-from kbkit.questions.clause_reading import ClauseReader, ClauseReading, keeps_most
+from kbkit.questions.clause_reading import ClauseReader, ClauseReading
 from kbkit.questions.edge_reading import EdgeReading, edge_reading, means_more
 from kbkit.questions.edge_words import EdgeAttributes
 from kbkit.questions.elements import Elements
@@ -326,12 +326,20 @@ class QuestionReader:
         text = with_currency(without_asides(without_introduction(in_full(text))))
         if (listed := with_columns(text)) != text and not self._names_a_question(text):
             text = listed
+        if self._has_coordinates(text):
+            text = re.sub(r"\bcoordinates\b", "latitude and longitude", text)
         if has_decade(text) and self._has_years(text):
             text = with_decades(text)
         months = with_months(text)
         if months == text or self.elements.labels.similarity("quarter").max(initial=0.0) >= 1:
             return text
         return text if AttributeValues.of(self.stores).named(["q1"]) else months  # Q1 may be one of the values
+
+    def _has_coordinates(self, text: str) -> bool:
+        """Return whether *coordinates* are a latitude and a longitude: columns are called so, and none coordinates."""
+        similar = self.elements.labels.similarity
+        pair = all(similar(word).max(initial=0.0) >= 1 for word in ("latitude", "longitude"))
+        return "coordinates" in text and pair and similar("coordinates").max(initial=0.0) < 1
 
     def _has_years(self, text: str) -> bool:
         """Return whether decades of a question are ranges of years: no value is called *1990s*, and there are years."""

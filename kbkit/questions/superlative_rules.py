@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from kbkit.english.question_words import (
     ADJECTIVES,
@@ -11,6 +12,7 @@ from kbkit.english.question_words import (
     ORDINALS,
     PRICES,
     SUPERLATIVES,
+    TENURE,
     TOTALS,
     Adjective,
 )
@@ -31,6 +33,10 @@ _MOST = 2.0**31 - 1
 _DESCENDING = ("descending", "decreasing", "reverse", "desc")
 _LASTING = frozenset(("serving", "standing", "established"))
 """Verbs of what began first: *the longest serving nurse*."""
+_OF_TIME = ("late", "early", "old", "new")
+"""Adjectives that have superlatives of one word, so that after *most* they say something else."""
+_SHORT = 5
+"""Letters of adjectives that hardly follow *most*."""
 _NOUNS = {**dict.fromkeys(("people", "inhabitants", "residents"), ("population", "inhabitants")), "money": PRICES}
 """What nouns that few attributes have count."""
 
@@ -101,7 +107,9 @@ def rankings(at: Rewriter) -> None:
             return None
         sign = SUPERLATIVES.get(match["word"], Adjective(-1 if match["word"] == "bottom" else 1, ())).sign
         total = TOTALS[match["total"].strip()] if match["total"] else "sum" if match["overall"] else ""
-        at.clauses.most = Most(at.link(match["by"]), Adjective(sign, ()), whole(number), total=total)
+        at.clauses.most = Most(
+            at.link(match["by"]), Adjective(sign, ()), whole(number), is_amount=not total, total=total
+        )
         return f"{match['type']} <S0>"
 
     at.apply(
@@ -118,17 +126,21 @@ def rankings(at: Rewriter) -> None:
         is_number = any(o.is_number for o in own if o.score == own[0].score)
         if at.clauses.most is not None or by is None or not (is_counted or is_number):
             return None
+        if match["number_of"] and match["more"]:
+            return None  # by number of closed tickets
         if not is_type(at.link(match["type"])) or (match["word"] in ("top", "bottom") and number is None):
             return None
         sign = SUPERLATIVES.get(match["word"], Adjective(-1 if match["word"] == "bottom" else 1, ())).sign
-        at.clauses.most = Most(by, Adjective(sign, ()), whole(number) if number else 1, is_number=is_counted)
-        return f"{match['type']} <S0> {match['between']}"
+        few = whole(number) if number else 1
+        at.clauses.most = Most(by, Adjective(sign, ()), few, is_number=is_counted, is_amount=not is_counted)
+        return f"{match['held']} {match['type']} <S0> {match['between']} {match['of']}{match['more']}"
 
     between = r"(?P<between>(?:(?!by |<[LN])\S+ ){0,6})"
     at.apply(
-        rf"(?:the )?(?P<few>{N} )?(?P<word>top|bottom|{SUPERLATIVE})(?P<number> {N})? (?P<type>{L}) {between}"
+        rf"(?:the )?(?P<few>{N} )?(?P<word>top|bottom|{SUPERLATIVE})(?P<number> {N})? (?P<held>(?:<[CV]\d+> )*)"
+        rf"(?:(?!<)[a-z]+(?:ing|ed) )?(?P<type>{L}) {between}"
         rf"(?:by|in terms of|measured by|according to) (?:the |their |its )?"
-        rf"(?P<number_of>(?:total )?number of )?(?P<by>{L})",
+        rf"(?P<number_of>(?:total )?number of )?(?P<of>(?:<[CV]\d+> )*)(?P<by>{L})(?P<more>(?: {L})?)",
         measured,
     )
 
@@ -145,15 +157,25 @@ def _by_verbs(at: Rewriter) -> None:
         number = at.link(match["few"] or match["number"])
         adjective = Adjective(SUPERLATIVES[match["word"]].sign, (verb, stem(verb)))
         if match["word"] == "longest" and verb in _LASTING:
-            adjective = ADJECTIVES["early"]
+            adjective = TENURE
         at.clauses.most = Most(None, adjective, whole(number) if number else 1)
-        return f"{match['label']} <S0>"
+        return f"{match['held']} {match['label']} <S0>"
 
     at.apply(
         rf"(?:the )?(?:top )?(?:(?P<few>{N}) )?(?P<word>highest|lowest|best|worst|top|longest) (?:(?P<number>{N}) )?"
-        rf"(?P<verb>[a-z]+) (?P<label>{L})",
+        rf"(?P<verb>[a-z]+) (?P<held>(?:<C\d+> )*)(?P<label>{L})",
         said,
     )
+
+    def stayed(match: re.Match[str]) -> str | None:
+        if at.clauses.most is not None:
+            return None
+        at.clauses.most = Most(None, TENURE)
+        return f"{match['label']} <S0>" if is_type(at.link(match["label"])) else "<S0>"
+
+    been = "(?:has|have) been (?:(?!<)\\w+ ){0,3}?"
+    at.apply(rf"{been}(?P<label>)(?:the )?longest(?= $)", stayed)  # who has been with us the longest
+    at.apply(rf"{been}(?P<label>{L}) (?:here |for us |with us )?(?:the )?longest(?= $)", stayed)
 
 
 def _by_who(at: Rewriter) -> None:
@@ -178,7 +200,8 @@ def most_among(at: Rewriter) -> None:
     def use(match: re.Match[str]) -> str | None:
         values, label = at.linked(match["values"]), at.link(match["label"])
         is_counted = is_type(label) if label is not None else is_plural(values[-1].text.casefold())
-        if at.clauses.most is not None or not is_counted:
+        is_related = any(value.nodes and not value.values for value in values)
+        if at.clauses.most is not None or not (is_counted and is_related):
             return None
         for value in values:
             at.restrict(Restriction(None, "=", (value,)))
@@ -208,9 +231,12 @@ def superlatives(at: Rewriter) -> None:
         if inner in ADJECTIVES:
             adjective = ADJECTIVES[inner]._replace(sign=ADJECTIVES[inner].sign * adjective.sign)
         label = at.link(match["label"])
+        is_short = word in ("most", "fewest") and len(inner) <= _SHORT and inner in ADJECTIVES
+        if inner in _OF_TIME or (is_short and label is not None and label.text.casefold().endswith("s")):
+            return None  # the most late rentals are hardly the latest, nor the most low scores the lowest
         is_common = label is not None and inner in FREQUENT
         is_number = bool(match["of"])
-        if label is None and not adjective.nouns:
+        if (label is None and not adjective.nouns) or (match["held"] and not is_type(label)):
             return None
         summed = re.search(r" (total|combined|average|mean) (?:number of )?<L", match[0])
         total = "" if is_type(label) else TOTALS[summed[1]] if summed else "sum" if match["sum"] else ""
@@ -220,26 +246,43 @@ def superlatives(at: Rewriter) -> None:
         most = Most(label, adjective, count, is_common, is_number, is_amount=is_amount, is_nth=is_nth, total=total)
         at.clauses.most = most
         keeps = is_type(label) and (bool(adjective.nouns) or is_common) and not is_number
-        return f"{match['label']} <S0>" if keeps or is_common else "<S0>"
+        return f"{match['held']} {match['label']} <S0>" if keeps or is_common else f"<S0> {match['held']}"
 
     at.apply(
         rf"{BE}(?:the )?(?:top (?P<top>{N}) |(?P<few>{N}) |(?P<nth>{'|'.join(ORDINALS)}) )?(?P<word>{SUPERLATIVE})"
         rf"(?P<inner> (?:{'|'.join((*ADJECTIVES, *FREQUENT))}))?"
         r"(?P<of> (?:number|amount|count|total number)s?(?: of)?)?"
         r"(?: (?:different|distinct|total|combined|average|mean|number of))*"
-        rf"(?: (?P<label>{L})(?P<sum> in total| altogether)?)?",
+        rf"(?P<held>(?: <[CV]\d+>)*)(?: (?P<label>{L})(?P<sum> in total| altogether)?)",
         use,
     )
+    at.apply(
+        rf"{BE}(?:the )?(?:top (?P<top>{N}) |(?P<few>{N}) |(?P<nth>{'|'.join(ORDINALS)}) )?(?P<word>{SUPERLATIVE})"
+        rf"(?P<inner> (?:{'|'.join((*ADJECTIVES, *FREQUENT))}))?"
+        r"(?P<of> (?:number|amount|count|total number)s?(?: of)?)?(?P<held>)(?P<sum>)(?P<label>)",
+        use,
+    )
+
+    _after(at)
+
+
+def _after(at: Rewriter) -> None:
+    """``which part was tested most often``, ``whose score is highest``."""
 
     def after(match: re.Match[str]) -> str | None:
         if at.clauses.most is not None:
             return None
-        at.clauses.most = Most(at.link(match["label"]), SUPERLATIVES[match["word"]])
+        label = at.link(match["label"])
+        if match["often"] and label is not None and is_participle(label.text):
+            at.clauses.verbs.append(label.text.casefold())  # which part was tested most often
+            at.clauses.most = Most(None, Adjective(SUPERLATIVES[match["word"]].sign, ()), is_use=True)
+            return "<S0>"
+        at.clauses.most = Most(label, SUPERLATIVES[match["word"]])
         return "<S0>"
 
     at.apply(
         rf"{BE}(?P<label>{L}) (?:is )?(?:the )?(?P<word>most|least|highest|lowest|largest|smallest)"
-        "(?: often| frequently)?",
+        "(?P<often> often| frequently)?",
         after,
     )
 
@@ -290,6 +333,8 @@ def orders(at: Rewriter) -> None:
     inner = rf"(?: (?P<inner>{'|'.join(ADJECTIVES)}))?"
     at.apply(rf"(?:with )?(?:the )?(?P<first>{SUPERLATIVE}){inner}(?: ones?)? first(?= $)", leading)
 
+    _named_first(at)
+
     def spanned(match: re.Match[str]) -> str | None:
         at.clauses.order = (at.link(match["by"]), SUPERLATIVES[match["first"]].sign > 0)
         return ""
@@ -303,3 +348,20 @@ def orders(at: Rewriter) -> None:
     at.apply(rf"{verb} {inner}(?:(?: in| from)?(?: the)? (?P<dir>{_DIRECTION})(?: order)?)?", use)
     at.apply(rf"{verb} by when (?:the |their |its )?(?:<L\d+> )??(?P<by>{L})(?P<dir>)(?= $)", use)
     at.apply(rf"in (?:the )?order of(?: the| their| its)? (?P<by>{L})(?P<dir>)(?= $)", use)
+
+
+def _named_first(at: Rewriter) -> None:
+    """``cheapest shipping first``: by what the adjective is said of."""
+
+    def named(match: re.Match[str]) -> str | None:
+        label, adjective = at.link(match["by"]), SUPERLATIVES[match["first"]]
+        if at.clauses.order is not None or label is None or is_type(label):
+            return None
+        numbers = tuple(option for option in label.attributes() if option.is_number)
+        if not numbers:
+            return None
+        is_reversed = adjective.dates and numbers[0].is_year
+        at.clauses.order = (replace(label, labels=numbers), (adjective.sign > 0) != is_reversed)
+        return ""
+
+    at.apply(rf"(?:with )?(?:the )?(?P<first>{SUPERLATIVE}) (?P<by>{L}) first(?= $)", named)

@@ -15,13 +15,12 @@ from kbkit.english.question_words import (
     SUPERLATIVES,
 )
 from kbkit.english.words import PREPOSITIONS, is_plural
-from kbkit.questions.absence_rules import absences, booleans, unrelated
+from kbkit.questions.absence_rules import absences, booleans, states, unrelated
 from kbkit.questions.beginning_rules import beginning
-from kbkit.questions.clauses import AskedTarget, Clauses, L, N, Rewriter, is_type
+from kbkit.questions.clauses import AskedTarget, Clauses, L, Rewriter, is_type
 from kbkit.questions.condition_rules import (
     averages,
     comparisons,
-    entities,
     prices,
     ranges,
     values,
@@ -30,23 +29,27 @@ from kbkit.questions.condition_rules import (
 from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.measure_rules import measures
-from kbkit.questions.number_rules import equal_numbers
+from kbkit.questions.number_rules import equal_numbers, numbers_left
+from kbkit.questions.occurrence_rules import occurrences
 from kbkit.questions.of_two_rules import of_two
 from kbkit.questions.pair_rules import pairs
 from kbkit.questions.phrase_rules import asides, ever, ranks
 from kbkit.questions.question import Question
 from kbkit.questions.question_link import QuestionLink
-from kbkit.questions.superlative_rules import adverbs, most_among, orders, rankings, superlatives, whole
+from kbkit.questions.superlative_rules import adverbs, most_among, orders, rankings, superlatives
+from kbkit.questions.than_rules import entities
 from kbkit.questions.total_rules import amounts, counts, extremes, of_how, on_average, spread, totals
 
 _MARKED = frozenset(
     """
     average mean total sum maximum minimum max min more less fewer than larger smaller higher lower greater twice double
     half percent percentage ratio difference increase between before after not no never without only every except nor
-    neither each per same
+    neither each per same exceed exceeds exceeded exceeding
     """.split()  # noqa: SIM905
 ) | {*SUPERLATIVES}
 """Words that say that the question is another one, if no rule has read them."""
+PAIR = "a pair of kinds of nodes"
+"""Why a question for nodes of two types side by side is not read."""
 _EVENT = 0.85
 """Least score of a type that a verb is derived from: *adopted*, of adoptions."""
 _LEAST_ASKED = 0.6
@@ -122,7 +125,7 @@ def _owners_and_targets(at: Rewriter) -> None:  # noqa: PLR0912
     """Take the labels that are left: attributes are asked for, and types stand between them and the conditions."""
     clauses, text = at.clauses, at.text
     asks = re.search(r" (where|when|who|whom|whose) ", text)
-    clauses.asks_for = asks[1] if asks else ""
+    clauses.asks_for = "when" if text.startswith(" where when ") else asks[1] if asks else ""
     clauses.is_either = " or " in text and len(clauses.restrictions) > 1
     owners: dict[str, QuestionLink | None] = {}
     several = rf"(?P<labels>{L}(?:(?: and| the| their| its)* {L})*)"
@@ -143,10 +146,10 @@ def _owners_and_targets(at: Rewriter) -> None:  # noqa: PLR0912
         elif link.is_verb or is_said:  # cinemas opened in each year: not the year
             clauses.unexplained.append(link.text.casefold())
             clauses.said += [link] if is_said else []
-        elif not is_type(link) and _is_event(clauses, text if asked else "", part, link):
+        elif not is_type(link) and _is_event(at, part, link, asked is not None):
             clauses.said.append(link)
         elif not is_type(link):
-            if link.labels[0].is_boolean and (clauses.is_how_much or not (clauses.restrictions or " whether " in text)):
+            if link.labels[0].is_boolean and (clauses.is_how_much or not _is_told(clauses, text)):
                 clauses.unread.append("'how much'" if clauses.is_how_much else f"'{link.text}'")
             if link.text.casefold() in ADJECTIVES and re.search(rf"(?<! how) {part} {L}", text):
                 clauses.unread.append(f"'{link.text}'")  # tall mountains: from which height on?
@@ -173,6 +176,11 @@ def _owners_and_targets(at: Rewriter) -> None:  # noqa: PLR0912
     _heads(at, text)
 
 
+def _is_told(clauses: Clauses, text: str) -> bool:
+    """Return whether a question asks for a yes or no of named nodes: *whether the 5 is on time*."""
+    return " whether " in text or any(value.nodes for one in clauses.restrictions for value in one.values)
+
+
 def _is_said_of_type(at: Rewriter, text: str, part: str, link: QuestionLink) -> bool:
     """Return whether a label describes nodes and is not asked for: *orders that are still open*, *out of stock*."""
     if link.labels[0].score < _LEAST_ASKED and link.text != "when":
@@ -185,15 +193,19 @@ def _is_said_of_type(at: Rewriter, text: str, part: str, link: QuestionLink) -> 
     return bool(re.search(f" out of {part} ", text)) or (said is not None and is_type(at.link(said["type"])))
 
 
-def _is_event(clauses: Clauses, text: str, part: str, link: QuestionLink) -> bool:
+def _is_event(at: Rewriter, part: str, link: QuestionLink, is_asked: bool) -> bool:
     """Return whether a label is the verb of a question and not the date that it names.
 
     *Which birds has Ann seen*, *has anyone seen a heron*, where a column says when birds were seen.
     """
-    if " " in link.text or not is_participle(link.text) or clauses.is_yes_no:
-        return clauses.is_yes_no and " " not in link.text and is_participle(link.text)
+    if " " in link.text:
+        return False
+    if at.clauses.is_yes_no:  # did anyone submit a paper
+        is_done = link.labels[0].is_date and re.search(rf"^ did .*{part} (?:an?|any|the) ", at.text)
+        return is_participle(link.text) or bool(is_done)
     before = "(?:(?:has|have|had)(?: (?:ever|been|already))*|<[CV]\\d+>)"
-    return bool(re.search(rf" {before} {part}(?= )", text))
+    is_said = is_asked and is_participle(link.text)
+    return is_said and bool(re.search(rf" {before} {part}(?= )", at.text))
 
 
 def _is_plural_noun(text: str) -> bool:
@@ -272,9 +284,9 @@ def _pairs(at: Rewriter, text: str) -> None:
     if len(pair) == 2 and is_alone and is_row:  # "rivers and lakes" are not rivers beside their lakes
         clauses.targets = [AskedTarget(_names_of(link)) for link in clauses.context]
     elif len(pair) == 2:
-        clauses.unread.append("a pair of kinds of nodes")
+        clauses.unread.append(PAIR)
     elif pair and first is pair[0] and second is not None and not {o.type for o in first.types()} & _owners(second):
-        clauses.unread.append("a pair of kinds of nodes")  # the savings and checking balances
+        clauses.unread.append(PAIR)  # the savings and checking balances
     elif pair and second is pair[0] and first is not None and not first.is_verb and clauses.targets:
         clauses.targets.append(AskedTarget(_names_of(second)))
 
@@ -286,33 +298,6 @@ def _owners(link: QuestionLink) -> set[int]:
 def _names_of(link: QuestionLink) -> QuestionLink:
     """Return the names of the nodes of a type."""
     return replace(link, labels=tuple(replace(option, attribute="name") for option in link.types()[:1]))
-
-
-def _numbers_left(at: Rewriter) -> None:
-    """``the 3 stadiums with the lowest attendance``, ``how many points in total``."""
-    clauses = at.clauses
-
-    def few(match: re.Match[str]) -> str | None:
-        number = at.link(match["number"])
-        if clauses.most is None or clauses.most.count > 1 or number is None or not is_type(at.link(match["type"])):
-            return None
-        clauses.most = replace(clauses.most, count=whole(number))
-        return match["type"]
-
-    at.apply(rf"(?P<number>{N}) (?P<type>{L})", few)
-    for number, target in enumerate(clauses.targets):
-        if " in total " in at.text and target.total == "count":
-            if not is_type(target.label):
-                clauses.targets[number] = replace(target, total="sum")
-            at.text = at.text.replace(" in total ", " ")
-    if re.search(" how many | number of | number <C|^ count ", at.text):
-        is_noun = re.search(r"(?: how many| number(?: of)?|^ count) (?:the )?<C\d+> ", at.text)
-        values = [value for one in clauses.restrictions for value in one.values]
-        named = not all(value.values for value in values)
-        if clauses.targets or clauses.context or not values or named or not is_noun:
-            clauses.unread.append("what is counted")
-        else:  # count the organizers
-            clauses.targets.append(AskedTarget(None, "count"))
 
 
 def _is_noun(clauses: Clauses, parts: Sequence[str], place: int) -> bool:  # noqa: PLR0911
@@ -366,6 +351,8 @@ def read_clauses(question: Question, links: list[QuestionLink]) -> Clauses:
         of_two,
         of_how,
         orders,
+        occurrences,
+        states,
         unrelated,
         booleans,
         measures,
@@ -393,7 +380,7 @@ def read_clauses(question: Question, links: list[QuestionLink]) -> Clauses:
     ever(at)
     _groups(at)
     _owners_and_targets(at)
-    _numbers_left(at)
+    numbers_left(at)
     _words_left(at)
     _unread(at, question, references)
     return at.clauses

@@ -16,6 +16,14 @@ _TOTAL = "|".join(_TOTALS)
 def totals(at: Rewriter) -> None:
     """``average weight``, ``maximum and minimum age``, but not ``the car with the maximum weight``."""
 
+    def ahead(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        is_number = label is not None and not is_type(label) and any(o.is_number for o in label.attributes()[:1])
+        return f"{match['total']} {match['label']} {match['values']}" if is_number else None
+
+    # total approved annual leave days
+    at.apply(rf"(?P<total>{'|'.join(TOTALS)})(?: of| the| all)* (?P<values>{V}(?: {V})*) (?P<label>{L})", ahead)
+
     def use(match: re.Match[str]) -> str | None:
         label = at.link(match["label"])
         if label is None or not label.attributes():
@@ -134,7 +142,7 @@ def counts(at: Rewriter) -> None:
         at.clauses.targets.append(AskedTarget(at.link(match["label"]), "count", None, bool(match["distinct"])))
         return f"<T{len(at.clauses.targets) - 1}> {match['held']}"
 
-    phrase = r"(?:how many|(?:the )?(?:total )?(?:numbers?|counts?) of|count(?: the)?(?: number of)?)"
+    phrase = r"(?:how many|(?:the )?(?:total )?(?:numbers?|counts?)(?: of|(?= <C))|count(?: the)?(?: number of)?)"
     at.apply(
         rf"{phrase} (?:(?:all|of|the|total|times|in|more) )*(?P<held>(?:<C\d+> )*)"
         rf"(?P<distinct>(?:different |distinct |unique |kinds of |types of )*)(?P<label>{L})",

@@ -71,3 +71,11 @@ def converted(number: str, unit: str, other: str) -> str | None:
     if source.measures != target.measures:
         return None
     return f"{(Decimal(number) * source.factor / target.factor).normalize():f}"
+
+
+def is_other_unit(word: str, name: list[str]) -> bool:
+    """Return whether a word is a unit, and an attribute whose name has these words is in another one."""
+    if word not in UNITS:
+        return False
+    own = [UNITS[one] for one in name if one in UNITS and UNITS[one].measures == UNITS[word].measures]
+    return bool(own) and UNITS[word] not in own

@@ -12,9 +12,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from kbkit.answers.attribute_values import ColumnValues
+from kbkit.english import countries
 from kbkit.english.question_words import GENDERS, SHORT_DATES
 from kbkit.english.words import is_person, spoken
-from kbkit.questions.lexicon import stem
+from kbkit.questions.lexicon import label_words, stem
 from kbkit.stores import Stores
 from kbkit.stores.folding import words
 from kbkit.stores.node_values import text_attributes
@@ -32,6 +33,10 @@ _REPEATED = 0.8
 """Fraction of the nodes that the values of a column may be if it says what nodes have in common."""
 _SHORT_DATES = 3
 """Short names of days or months among the values of a column from which they are such."""
+_PARTS = 2
+"""Words that people write as one, if a hyphen joins them."""
+_MOST_OF_CLASS = 5
+"""Values that begin with the same word up to which it stands for all of them."""
 MAX_WORDS = 8
 """Limit on the words of a value."""
 
@@ -53,6 +58,8 @@ class AttributeValues:
         self._of_people: list[tuple[set[str], AttributeValue]] = []
         self._with_stem: dict[str, list[tuple[frozenset[str], AttributeValue]]] = {}
         """The values of several words of columns that repeat values, by the stems of their words."""
+        self._initials: dict[str, list[AttributeValue]] = {}
+        """The values of several words of columns that repeat values, by the first letters of their words."""
         self._states: set[tuple[int, str]] = set()
         """The attributes that say what nodes have in common."""
         known = ColumnValues.of(stores)
@@ -66,6 +73,7 @@ class AttributeValues:
             known_values = {one.casefold() for one in texts}
             has_genders = len(GENDERS.keys() & known_values) > 1 and len(known_values) <= 4
             has_dates = len(SHORT_DATES.keys() & known_values) >= _SHORT_DATES
+            has_codes = countries.are_codes(texts, label_words(attribute.name))
             repeats = len(texts) <= _REPEATED * node_type.count
             for text in texts:
                 self._add(AttributeValue(number, attribute.name, text))
@@ -74,6 +82,7 @@ class AttributeValues:
                     self._add_parts(AttributeValue(number, attribute.name, text))
                 called: tuple[str, ...] = GENDERS.get(text.casefold(), ()) if has_genders else ()
                 called = (SHORT_DATES.get(text.casefold(), text.casefold()),) if has_dates else called
+                called += countries.called(text, is_code=has_codes)
                 for word in called:
                     if word != text.casefold():
                         self._exact.setdefault(word, []).append(AttributeValue(number, attribute.name, text))
@@ -88,19 +97,30 @@ class AttributeValues:
         if 0 < len(parts) <= MAX_WORDS:
             self._exact.setdefault(" ".join(parts), []).append(value)
             self._stemmed.setdefault(_stems(parts), []).append(value)
+            if "-" in value.value and len(parts) == _PARTS:  # ICPMS, of ICP-MS
+                self._exact.setdefault("".join(parts), []).append(value)
 
     def _add_parts(self, value: AttributeValue) -> None:
         parts = words(value.value).split()
         if 1 < len(parts) <= MAX_WORDS:
+            letters = "".join(part[0] for part in parts if part not in ("and", "of", "the")).upper()
+            self._initials.setdefault(letters, []).append(value)
             stems = frozenset(map(_spelled, parts))
             for one in stems:
                 self._with_stem.setdefault(one, []).append((stems, value))
 
-    def holding(self, parts: Sequence[str]) -> AttributeValue | None:
-        """Return the only value that has these words among others: *the fuel*, of ``Leaking fuel pump``."""
+    def holding(self, parts: Sequence[str]) -> tuple[AttributeValue, ...]:
+        """Return the only value that has these words among others: *the fuel*, of ``Leaking fuel pump``.
+
+        Or the values of a column, several but not most, that begin with one word: *closed*, of ``Closed won`` and
+        ``Closed lost``.
+        """
         stems = {*map(_spelled, parts)}
         found = [value for known, value in self._with_stem.get(min(stems), ()) if stems < known]
-        return found[0] if len(found) == 1 else None
+        columns = {(value.type, value.attribute) for value in found}
+        begun = [value for value in found if _spelled(words(value.value).split()[0]) in stems]
+        is_class = len(columns) == len(parts) == 1 and len(begun) == len(found) <= _MOST_OF_CLASS
+        return tuple(found) if len(found) == 1 or is_class else ()
 
     @property
     def has_people(self) -> bool:
@@ -110,6 +130,11 @@ class AttributeValues:
     def of_people(self, parts: Sequence[str]) -> list[AttributeValue]:
         """Return the names of people with these words, among others."""
         return [value for known, value in self._of_people if known.issuperset(parts)]
+
+    def initials(self, letters: str) -> tuple[AttributeValue, ...]:
+        """Return the values of one column whose words begin with capital letters: *R&D*, *HR*."""
+        found = self._initials.get(letters, [])
+        return tuple(found) if len({(value.type, value.attribute) for value in found}) == 1 == len(found) else ()
 
     def states(self, parts: Sequence[str]) -> list[AttributeValue]:
         """Return the values with exactly these words of columns that repeat values: *on loan*."""

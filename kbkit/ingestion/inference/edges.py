@@ -29,6 +29,12 @@ _MOST_INCOMPLETE = 0.2
 """Maximum fraction of the rows of a link table that lack an end; with more, its rows are nodes."""
 _FEW = 1
 """Maximum number of attributes of a link table that has a key of its own; with more, its rows are nodes."""
+_EVENT = 3
+"""Attributes of its own from which a row that joins two types is an event, and a node."""
+_FEWEST_EVENTS = 20
+"""Rows from which the values of a column show that rows are events."""
+_NAMING = 0.5
+"""Least fraction of the rows whose texts differ in a column that says what each of them is."""
 _MOST_RELATIONS = 100
 """Different texts in the column between two ends up to which they are relations."""
 _KIND_NAMES = ("type", "label", "kind")
@@ -214,6 +220,16 @@ def _names_its_ends(candidate: _Candidate) -> bool:
     return candidate.table.has_things and bool(candidate.ids) and candidate.head.target != candidate.tail.target
 
 
+def _is_an_event(candidate: _Candidate) -> bool:
+    """Return whether rows without a key say more of themselves than of their ends: results of elections, with votes."""
+    same = candidate.head.target == candidate.tail.target
+    if candidate.bare or candidate.ids or same or candidate.table.rows < _FEWEST_EVENTS:
+        return False
+    known = [candidate.table.columns[name] for name in candidate.values]
+    names_rows = any(one.look == "text" and _NAMING * candidate.table.rows <= one.distinct for one in known)
+    return names_rows or sum(one.distinct > 1 for one in known) >= _EVENT
+
+
 def _is_in_a_folder(candidate: _Candidate) -> bool:
     """Return whether one end is the folder of the file: records of something, such as messages of a channel."""
     columns = (*candidate.head.columns, *candidate.tail.columns)
@@ -233,6 +249,7 @@ NODES_INSTEAD: tuple[Callable[[_Candidate], bool], ...] = (
     _has_code,
     _is_described,
     _names_its_ends,
+    _is_an_event,
     _is_in_a_folder,
     _often_lacks_an_end,
 )
