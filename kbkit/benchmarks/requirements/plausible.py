@@ -9,12 +9,13 @@ templates only: a user who names a template wants it.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from kbkit.answers.algebra import Difference, Hop, Lookup, Operator, Plan
 from kbkit.answers.operator_tree import operators
 from kbkit.answers.parse import parse
 from kbkit.answers.wording import noun_of, noun_phrase
-from kbkit.benchmarks.fit_nodes import below, coverage, head_nouns, is_function, is_sparse, mixed_types
+from kbkit.benchmarks.fit_nodes import below, coverage, head_nouns, is_function, is_sparse, lists_cut, mixed_types
 from kbkit.benchmarks.predicates import unfit_expression
 from kbkit.english.relations import Link
 from kbkit.english.roles import is_untyped
@@ -40,9 +41,15 @@ def implausible(kb: KnowledgeBase, expression: str) -> str:
         return f"nodes of type {min(mixed)} are of several kinds"
     if name := _ambiguous(kb.schema, root):
         return f"relation {name} is worded as another one"
+    return _unknown(kb, root) or _implausible_chain(kb, plan)
+
+
+def _unknown(kb: KnowledgeBase, root: Operator) -> str:
+    """Return why the values of a relation of an expression are not known well enough, or ""."""
     if name := _sparse(kb, root):
         return f"too few nodes have a value of relation {name}"
-    return _implausible_chain(kb, plan)
+    name = _cut(kb, root)
+    return f"of relation {name} only the first few values are known" if name else ""
 
 
 def _implausible_chain(kb: KnowledgeBase, plan: Plan) -> str:
@@ -53,10 +60,19 @@ def _implausible_chain(kb: KnowledgeBase, plan: Plan) -> str:
     middle = _middle(root)
     if middle == root.type and _is_part(kb.schema, root):
         return f"{root.type} are parts of others that no name tells"
-    if middle and root.type and _leads_back(root) and describes(kb, middle, root.type):
-        return f"{middle} only describes {root.type}"
-    if middle and root.type and describes(kb, root.type, middle):
-        return f"{root.type} only describes {middle}"
+    return _of_other_kind(kb, root, middle)
+
+
+def _of_other_kind(kb: KnowledgeBase, root: Operator, middle: str) -> str:
+    """Return why a reader would not go from the start or the middle of a chain to its end, or ""."""
+    if middle and root.type:
+        leads_back = _leads_back(root)
+        if leads_back and describes(kb, middle, root.type):
+            return f"{middle} only describes {root.type}"
+        if describes(kb, root.type, middle):
+            return f"{root.type} only describes {middle}"
+        if leads_back and _is_detour(root):
+            return f"{root.type} are asked for by way of a thing of another type"
     if middle and _is_aside(root):
         return f"{root.type} and the named thing are related only through {middle}"
     return ""
@@ -92,12 +108,38 @@ def _turns_back(kb: KnowledgeBase, plan: Plan) -> bool:
 
 def _sparse(kb: KnowledgeBase, root: Operator) -> str:
     """Return a relation of an expression for which most nodes of the resulting type have no value, or ""."""
+    heads = head_nouns(kb) or {}
     for hop in (operator for operator in operators(root) if isinstance(operator, Hop) and operator.type):
         assert hop.type is not None
+        for move in hop.moves if is_untyped(hop.type) else ():
+            if move.relation in heads and _of_few_heads(kb, move.relation, heads):
+                return move.relation
         moves = [(move.relation, move.forward) for move in hop.moves]
         if is_sparse(hop.type, hop.source.type or "", coverage(kb, hop.type, moves)):
             return hop.moves[0].relation
     return ""
+
+
+def _cut(kb: KnowledgeBase, root: Operator) -> str:
+    """Return a relation of an expression that leads to the first few values of nodes, or "".
+
+    *Actors in films by X* would be the first three of each. Nor does a chain follow such a relation back: *directors of
+    films that star X* would leave out the films in which X is the fourth actor.
+    """
+    for hop in (operator for operator in operators(root) if isinstance(operator, Hop)):
+        ways = [(move.relation, move.forward) for move in hop.moves]
+        back = [(relation, not forward) for relation, forward in ways]
+        if lists_cut(kb, hop.source.type, ways) or (_hops(root) and lists_cut(kb, hop.type, back)):
+            return hop.moves[0].relation
+    return ""
+
+
+def _of_few_heads(kb: KnowledgeBase, relation: str, heads: Mapping[str, str]) -> bool:
+    """Return whether fewer than half of the nodes without a type that have a noun, such as films, have a relation."""
+    like = [name for name, noun in heads.items() if noun == heads[relation]]
+    members = kb.session.members(None)
+    counts = {name: int((kb.session.move(name, True).ranges(members)[1] > 0).sum()) for name in like}
+    return 2 * counts[relation] < max(counts.values())
 
 
 def asks_for_own_parts(kb: KnowledgeBase, expression: str) -> bool:
@@ -133,6 +175,15 @@ def _is_aside(root: Operator) -> bool:
     if any(type_noun(name).rpartition(" ")[2] in WORKS for name in types):
         return False
     return sum(people[:2]) == 1 and not people[2]
+
+
+def _is_detour(root: Operator) -> bool:
+    """Return whether a chain that leads back starts at a thing of another type, not a work: *lakes in the same country
+    as Mont Blanc*, of which a person would name the country.
+    """
+    hops = _hops(root)
+    start = hops[0].source.type if hops else None
+    return start is not None and start != root.type and type_noun(start).rpartition(" ")[2] not in WORKS
 
 
 def _leads_back(root: Operator) -> bool:
