@@ -28,6 +28,8 @@ SCATTERED = "a label of things of all kinds"
 MERGED = "an answer is several things in one node"
 _SEVERAL, _MEAN = 0.05, 1.5
 """Values are incomplete if more than this fraction of the nodes have several, but the mean number is below this."""
+_KNOWN = 50
+"""Minimum number of nodes whose numbers of values are compared."""
 _AT_CUT = 0.2
 """Fraction of the nodes that have as many values as a source lists at most."""
 _COVERED = 0.5
@@ -365,7 +367,7 @@ def are_cut(counts: NDArray[np.int64]) -> bool:
     """
     sizes = np.bincount(counts)
     total = len(counts)
-    return any(
+    return total >= _KNOWN and any(
         sizes[most] >= _AT_CUT * total
         and 2 * sizes[most] >= sizes[most - 1]
         and sizes[most + 1 :].sum() <= _SEVERAL * total

@@ -26,6 +26,8 @@ _DENIED = re.compile(r"(?:do|does|did|is|are|was|were) not ")
 _ONE_OF_A_KIND = re.compile(r"of an? ")
 _WITH, _BY = "with ", "by "
 _TAGGED = "tagged "
+_SHORT = (_NEAR, _BY, "on ")
+"""How clauses begin that may follow an amount."""
 _LINKED = ("from ", "in ", _WITH, _TAGGED)
 """How modifiers begin that may precede others."""
 
@@ -77,8 +79,8 @@ class NounPhrase:
         amounts = [text for text in modifiers if not text.startswith(_LINKED)]
         if len(amounts) > 1:  # not: lakes up to 200 km² in area up to 20 m deep
             modifiers = [*(text for text in modifiers if text.startswith(_LINKED)), " and ".join(amounts)]
-        if modifiers and not modifiers[0].startswith(_LINKED[0]):
-            reduce = False  # not: countries covering 5 km² bordering Chad, movies tagged 'love' from Peru
+        # Not: countries covering 5 km² bordering Chad, movies tagged 'love' from Peru.
+        begin = _SHORT if modifiers and not modifiers[0].startswith(_LINKED[0]) else ("",)
         is_with = any(text.startswith(_WITH) for text in modifiers)  # not: 900 votes tagged 'love', or coming from Peru
         nouns = [one.plural if is_plural else one.singular for one in self.clauses if one.is_after]
         after = [clause for clause in self.clauses if not clause.before and not clause.is_after]
@@ -86,7 +88,8 @@ class NounPhrase:
             held = [text.removeprefix(_WITH) for text in modifiers if text.startswith(_WITH)]
             modifiers = [text for text in modifiers if not text.startswith(_WITH)]
             after += [Clause(f"has {text}", f"have {text}") for text in held]
-        reduced = [one for one in after if reduce and one.reduced and (not is_with or one.reduced.startswith(_NEAR))]
+        reduced = [one for one in after if reduce and one.reduced and one.reduced.startswith(begin)]
+        reduced = [one for one in reduced if not is_with or one.reduced.startswith((_NEAR, _BY))]
         short = [clause.reduced for clause in reduced]
         having = [text.removeprefix(_WITH) for text in short if text.startswith(_WITH)]
         short = [text for text in short if not text.startswith(_WITH)]

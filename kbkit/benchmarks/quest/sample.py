@@ -25,10 +25,10 @@ from kbkit.english.stems import shares_stem
 _CANDIDATES = 5_000
 """Minimum number of expressions of a shape to choose from."""
 _UNION_TRIES = 4
-_RELATED, _TOGETHER, _COMMON, _OFTEN = 0.15, 0.5, 2, 3
+_RELATED, _TOGETHER, _COMMON, _OFTEN = 0.15, 0.3, 2, 3
 """Fraction of the members of the smaller of two categories that makes them related if in common, that lets them be the
-parts of a union, and the numbers of members for both."""
-_EFFECT = 0.2
+parts of a union, and the number of members, in a union that names people more."""
+_EFFECT = 0.1
 """Fraction of the answers that each category must add or leave out."""
 _SLACK = 1.25
 """Number of possible queries required per requested query, because later stages drop some."""
@@ -188,7 +188,7 @@ def _are_related(
     some: NDArray[np.int32],
     others: NDArray[np.int32],
     share: float = _RELATED,
-    least: int = _COMMON,
+    least: NDArray[np.int64] | int = _COMMON,
 ) -> NDArray[np.bool_]:
     """Return which pairs of categories have many members in common."""
     matrix: Any = categories.sets.matrix
@@ -283,8 +283,9 @@ def _of_one_family(categories: Categories, rows: NDArray[np.int32]) -> NDArray[n
     kept = kept[~labels[kept[:, 0]]] if not labels[kept[:, 0]].all() else kept
     kept = kept if len(kept) else rows
     related = np.ones(len(kept), bool)
+    least = np.where(np.array([one is not None and one.of_people for one in known])[kept[:, 0]], _OFTEN, _COMMON)
     for one, other in combinations(range(kept.shape[1]), 2):
-        related &= _are_related(categories, kept[:, one], kept[:, other], _TOGETHER, _OFTEN)
+        related &= _are_related(categories, kept[:, one], kept[:, other], _TOGETHER, least)
     together: NDArray[np.int32] = kept[related]
     return together
 

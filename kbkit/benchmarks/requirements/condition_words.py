@@ -11,6 +11,7 @@ from kbkit import english
 from kbkit.answers import syntax
 from kbkit.english.attributes import attribute_words, located
 from kbkit.english.categories import kind_noun
+from kbkit.english.frames import frame_file
 from kbkit.schema import Attribute
 
 _AMOUNT = {
@@ -100,6 +101,10 @@ def _measured(noun: str, value: str, bounds: Sequence[str]) -> list[ConditionWor
     words = []
     if adjective := _ADJECTIVES.get(noun):
         said = [f"{bound.format(value)} {adjective}" for bound in bounds if bound.endswith("{}")]
+        for known, sides in _OVER.items():
+            if bounds == sides:  # longer than 90 minutes
+                more = frame_file("tables")["adjectives"][noun][1 if known else 2]
+                said = [said[0], *[f"{more} than {value}"] * 2]
         words += [ConditionWords(f"is {text}", f"are {text}", modifier=text) for text in said]
     if verb := _VERBS.get(noun):
         for bound in bounds:

@@ -118,7 +118,8 @@ class Conditions:
                 if mask[gold] and mask.mean() <= 1 - _LEFT_OUT and not (is_open and math.isinf(low)):
                     are_years = _are_years(attribute, column)
                     conditions.append((between(attribute, low, high, are_years=are_years), mask))
-                    if not are_years and not np.isin(column, (low, high)).any():  # over 4,000 m high
+                    is_strict = not (are_years or counts_people or np.isin(column, (low, high)).any())
+                    if is_strict:  # over 4,000 m high
                         over = between(attribute, low, high, are_years=False, without_bound=True)
                         conditions.append((over, mask))
         for attribute in self._texts:

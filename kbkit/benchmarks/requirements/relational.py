@@ -52,7 +52,7 @@ _CONSIDERED = 200
 _ROUNDS = 4
 _USES, _SHARE = 2, 40
 """An entity is named in at most 2 queries, or in 1 of 40 queries of a large dataset; see :func:`_spread`."""
-_SPARE = 3
+_SPARE = 5
 """Groundings to draw for each that is needed: some have ambiguous names, or were drawn before."""
 _TIERS = (60, 20, 6)
 """Minimum numbers of candidates, from which half as many answers can be wanted."""

@@ -178,7 +178,7 @@ class StagesRun:
     def stages(self, pipeline: Pipeline) -> list[Item]:
         """Run all stages."""
         kb, settings = self.kb, self.settings
-        are_bare = any(not kb.schema.type(one.answer).attributes for one in self.templates.values())
+        are_bare = any(one.answer and not kb.schema.type(one.answer).attributes for one in self.templates.values())
         spare = _SPARE_WITH_MODEL if self.calls else _SPARE_BARE if are_bare else _SPARE
         count = int(settings.count * spare) + 5
         least, fewest = settings.least_candidates
