@@ -114,7 +114,7 @@ def _in_other_words(clause: Clause, link: Link, things: Sequence[str], several: 
     for text in () if "NOUN" in lemmas_of(verb) else several:
         of_several = link.clause(text, is_named=False)
         others += [
-            replace(one, singular=clause.singular, reduced="", others=())
+            replace(one, singular=clause.singular, others=())
             for one in ((of_several, *of_several.others) if of_several else ())
         ]
     return replace(clause, others=tuple(dict.fromkeys(others)))

@@ -37,6 +37,7 @@ _VERBS = {"duration": "last", "score": "score", "area": "cover"}
 
 
 _ROUND_YEARS = 5
+_HOME = "headquarters"
 _GROUPS = frozenset(("family", "genre", "series"))
 """Nouns of groups that things belong to."""
 
@@ -123,10 +124,11 @@ def _years(attribute: Attribute, low: float, high: float) -> tuple[ConditionWord
     noun, _ = _noun_and_unit(attribute)
     is_participle = english.is_participle(noun)
     if not last:
-        spans = [f"{first} or later", f"{first} onwards" if not is_participle else f"{first} or after"]
+        spans = [f"{first} or later", f"{first} onwards" if not is_participle else f"after {low - 1:.0f}"]
+        spans += [] if low % _ROUND_YEARS == 0 or is_participle else [f"after {low - 1:.0f}"]
     elif not first:
         is_round = (high + 1) % _ROUND_YEARS == 0
-        spans = [f"before {high + 1:.0f}"] if is_round else [f"{last} or earlier"]
+        spans = [f"before {high + 1:.0f}", *([] if is_round else [f"{last} or earlier"])]
     elif high == low + 9 and low % 10 == 0 and low % 100:
         spans = [f"the {first}s"]
     elif high == low + 1:
@@ -134,10 +136,13 @@ def _years(attribute: Attribute, low: float, high: float) -> tuple[ConditionWord
     else:
         spans = [f"between {first} and {last}"] if is_participle else [f"{first} to {last}"]
     if is_participle:
-        during = [f"{noun} {'' if span.startswith(('between', 'before')) else 'in '}{span}" for span in spans]
+        during = [f"{noun} {'' if span.startswith(('after', 'before', 'between')) else 'in '}{span}" for span in spans]
         return tuple(ConditionWords(f"was {when}", f"were {when}", modifier=when) for when in during)
     if noun == "year":
-        return tuple(ConditionWords(f"is from {s}", f"are from {s}", modifier=f"from {s}") for s in spans)
+        words = [ConditionWords(f"is from {s}", f"are from {s}", modifier=f"from {s}") for s in spans]
+        decade = spans[0].removeprefix("the ") if spans[0].startswith("the ") else ""
+        words += [ConditionWords(f"is from {spans[0]}", f"are from {spans[0]}", before=decade)] if decade else []
+        return tuple(words)
     return tuple(_having(english.with_article(f"{noun} of {span}")) for span in spans)
 
 
@@ -163,7 +168,8 @@ def equal(attribute: Attribute, value: str) -> WordedCondition:
         words = ConditionWords(
             f"has its {noun} in {text}", f"have their {noun} in {text}", whose=f"{noun} {be} in {text}"
         )
-        return WordedCondition(attribute.name, test, (words,))
+        based = ConditionWords(f"is based in {text}", f"are based in {text}", modifier=f"based in {text}")
+        return WordedCondition(attribute.name, test, (words, *[based] * (noun.casefold() == _HOME)))
     words = ConditionWords(f"has {text} as its {noun}", f"have {text} as their {noun}", whose=f"{noun} is {text}")
     return WordedCondition(attribute.name, test, (words,))
 

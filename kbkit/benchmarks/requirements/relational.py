@@ -46,7 +46,7 @@ from kbkit.kb import KnowledgeBase
 
 Ints = NDArray[np.int64]
 SUGGEST = "suggest"
-_SUGGESTED = 20
+_SUGGESTED = 36
 """Number of suggested templates to use, alternating between types of answers."""
 _CONSIDERED = 200
 _ROUNDS = 4

@@ -29,7 +29,7 @@ _OF_TEXTS = ("{t} that {v} {x}", "{t} {doing} {x}")
 _TAGGED = "tagged {x}"
 _FIRST = ("from ", "in ", "of ", "founded ")
 """How modifiers begin that stay next to the noun."""
-_TAGS = 0.7
+_TAGS = 0.8
 """Probability that keywords are tags."""
 _CLAUSE = 0.5
 """Probability that the terms of a text are a clause of the noun (*that have a description with a port in it*)."""
@@ -39,7 +39,7 @@ _LISTING = re.compile(r"(?:Find|Give|List|Name|Please|Show) ")
 """Frames that ask for all things of a kind."""
 _SLOT = re.compile(r"\{\w+\}")
 _CLOSE = re.compile(r"\{np\} \{vp\}")
-_REDUCED = 0.7
+_REDUCED = 0.9
 """Probability that clauses are short: *bordering Chad*, *of Chad*."""
 _ROLE = 0.1
 """Probability that a query uses a frame of its role."""
