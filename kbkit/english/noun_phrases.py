@@ -109,7 +109,9 @@ class NounPhrase:
         short = [*([_WITH + " and ".join(having)] if having else []), *short]
         by = [text for text in short if text.startswith(_BY)]  # movies by Ann Lee rated R
         short = [text for text in short if text not in by]
-        noun = [self.head(is_plural=is_plural), *nouns, *modifiers, " and ".join(by), " and ".join(short)]
+        is_open = bool(having) and short[1:2] != [] and short[1].partition(" ")[0].endswith("ing")
+        joined = [" ".join(short[:2]), *short[2:]] if is_open else short  # with the keyword 'love' starring Ann Lee
+        noun = [self.head(is_plural=is_plural), *nouns, *modifiers, " and ".join(by), " and ".join(joined)]
         return " ".join(filter(None, (*noun, listed(parts))))
 
     @property

@@ -125,7 +125,6 @@ def _years(attribute: Attribute, low: float, high: float) -> tuple[ConditionWord
     is_participle = english.is_participle(noun)
     if not last:
         spans = [f"{first} or later", f"{first} onwards" if not is_participle else f"after {low - 1:.0f}"]
-        spans += [] if low % _ROUND_YEARS == 0 or is_participle else [f"after {low - 1:.0f}"]
     elif not first:
         is_round = (high + 1) % _ROUND_YEARS == 0
         spans = [f"before {high + 1:.0f}", *([] if is_round else [f"{last} or earlier"])]

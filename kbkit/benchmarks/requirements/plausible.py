@@ -8,7 +8,6 @@ templates only: a user who names a template wants it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from kbkit.answers.algebra import Difference, Hop, Lookup, Operator, Plan
@@ -20,11 +19,9 @@ from kbkit.benchmarks.predicates import unfit_expression
 from kbkit.english.relations import Link
 from kbkit.english.roles import is_untyped
 from kbkit.english.types import THING, WORKS, are_people, type_noun
-from kbkit.english.words import is_person, spoken
+from kbkit.english.words import is_person
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Schema
-
-_PART = re.compile(r"\b(?:parts? of|has parts?|contains|includes|sub\w+ of)\b")
 
 
 def implausible(kb: KnowledgeBase, expression: str) -> str:
@@ -57,25 +54,26 @@ def _implausible_chain(kb: KnowledgeBase, plan: Plan) -> str:
     root = plan.root
     if _turns_back(kb, plan):
         return "a chain that turns back on one relation"
-    middle = _middle(root)
-    if middle == root.type and _is_part(kb.schema, root):
-        return f"{root.type} are parts of others that no name tells"
-    return _of_other_kind(kb, root, middle)
+    return _of_other_kind(kb, root, _middle(root))
 
 
 def _of_other_kind(kb: KnowledgeBase, root: Operator, middle: str) -> str:
     """Return why a reader would not go from the start or the middle of a chain to its end, or ""."""
-    if middle and root.type:
-        leads_back = _leads_back(root)
-        if leads_back and describes(kb, middle, root.type):
-            return f"{middle} only describes {root.type}"
-        if describes(kb, root.type, middle):
-            return f"{root.type} only describes {middle}"
-        if leads_back and _is_detour(root):
-            return f"{root.type} are asked for by way of a thing of another type"
-    if middle and _is_aside(root):
-        return f"{root.type} and the named thing are related only through {middle}"
-    return ""
+    hops = _hops(root)
+    if not hops or not middle or not root.type:
+        return ""
+    start, leads_back = hops[0].source.type or "", _leads_back(root)
+    reasons = {
+        # Rivers that flow into a river in Chile.
+        f"{root.type} are asked for by way of others": middle == root.type and not is_untyped(middle),
+        # Mountains in a country that uses the euro.
+        f"{start} only describes {middle}": bool(start) and describes(kb, start, middle),
+        f"{middle} only describes {root.type}": leads_back and describes(kb, middle, root.type),
+        f"{root.type} only describes {middle}": describes(kb, root.type, middle),
+        f"{root.type} are asked for by way of a thing of another type": leads_back and _is_detour(root),
+        f"{root.type} and the named thing are related only through {middle}": _is_aside(root),
+    }
+    return next((why for why, holds in reasons.items() if holds), "")
 
 
 def _ambiguous(schema: Schema, root: Operator) -> str:
@@ -205,13 +203,6 @@ def _middle(root: Operator) -> str:
     """Return the type of the nodes that a chain passes without a name, or ""."""
     hops = _hops(root)
     return hops[0].type or "" if hops else ""
-
-
-def _is_part(schema: Schema, root: Operator) -> bool:
-    """Return whether the last step of a chain leads to parts or wholes: *seas that are part of a sea that ...*."""
-    chain = root.left if isinstance(root, Difference) else root
-    relations = [schema.relation(move.relation) for move in chain.moves] if isinstance(chain, Hop) else []
-    return any(_PART.search(spoken(relation.label or relation.name)) for relation in relations)
 
 
 def describes(kb: KnowledgeBase, node_type: str, other: str) -> bool:
