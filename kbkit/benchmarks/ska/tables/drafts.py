@@ -225,8 +225,6 @@ class Drafter:
         clauses, rows = conditions
         if not all(self._can_name(self.key.cells[row]) for row in rows):
             return None
-        if len(rows) == len(clauses) == 1 and clauses[0].column.kind == NAME:
-            return None  # which countries have X as their official name?
         where = " AND ".join(clause.sql for clause in clauses)
         is_split = len(clauses) > 1 and bool(clauses[0].after)  # which movies directed by Ann Lee are from 1999?
         verb = wording.predicate(clauses[1:] if is_split else clauses)

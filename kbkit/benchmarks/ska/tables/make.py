@@ -40,9 +40,9 @@ _ROWS = {1: 0.2, 2: 0.2, 3: 0.18, 4: 0.13, 5: 0.13, 6: 0.07, 7: 0.05, 8: 0.04}
 """Fractions of questions by number of positive rows: 3.4 on average, as in the paper's Table 1."""
 _KINDS: dict[str, tuple[float, int, int]] = {
     "lookup": (1.0, 1, 1),
-    "filter": (0.4, 1, 6),
+    "filter": (0.5, 1, 6),
     "compare": (1.0, 2, 8),
-    "highest": (0.5, 2, 8),
+    "highest": (0.8, 2, 8),
     "sum": (1.0, 2, 5),
     "same": (0.35, 2, 5),
     "count among": (0.6, 3, 8),
