@@ -12,7 +12,7 @@ from kbkit.english.categories import GROUPS
 from kbkit.english.frames import frame_file
 from kbkit.english.noun_phrases import Clause
 from kbkit.english.readable import relation_problem
-from kbkit.english.types import are_people, type_noun
+from kbkit.english.types import WORKS, are_people, type_noun
 from kbkit.english.verbs import GRADES, VerbPhrase, has_bare_object, of_noun, verb_phrase
 from kbkit.english.words import PREPOSITIONS, is_person, plural, spoken, with_article
 from kbkit.schema import Relation, Schema
@@ -150,7 +150,8 @@ class Link:
     def _before(self, thing: str) -> tuple[Clause, ...]:
         """Return what a name says before the noun: *Comedy movies*, *English-language*; mostly nothing."""
         noun = type_noun(self.other) if self.other else ""
-        before = _BEFORE.get(noun, "").format(thing)
+        is_work = type_noun(self.subject).rpartition(" ")[2] in WORKS  # not: Portuguese-language countries
+        before = _BEFORE.get(noun, "").format(thing) if is_work else ""
         return (Clause("", "", before=before),) if before and self.of_head else ()
 
 
