@@ -23,9 +23,9 @@ from kbkit.answers.measure_wording import condition_phrase, measure_clause
 from kbkit.answers.operator_tree import operators
 from kbkit.answers.syntax import Name, Slot
 from kbkit.english.noun_phrases import Clause, NounPhrase, either
-from kbkit.english.relations import Link
+from kbkit.english.relations import Link, roles
 from kbkit.english.roles import is_untyped, role_clause, tail_noun
-from kbkit.english.types import THING, type_noun
+from kbkit.english.types import THING, are_people, type_noun
 from kbkit.english.verbs import GRADES
 from kbkit.english.words import lemmas_of, listed, with_article
 from kbkit.schema import Schema
@@ -53,6 +53,17 @@ def noun_of(hop: Operator, schema: Schema, heads: Mapping[str, str]) -> str:
         for move in hop.moves
     }
     return nouns.pop() if len(nouns) == 1 else ""
+
+
+def role_of(hop: Operator, schema: Schema) -> str:
+    """Return what people that a step leads to are of the thing before them: *director* for *was directed by*; or ""."""
+    if not isinstance(hop, Hop) or not are_people(hop.type or "") or hop.source.type is None or len(hop.moves) > 1:
+        return ""
+    move = hop.moves[0]
+    if move.closure or move.conditions:
+        return ""
+    verb = Link(schema.relation(move.relation), hop.source.type, hop.type, of_head=move.forward).verb
+    return roles().get(verb.singular, "") if verb else ""
 
 
 def slot_nouns(plan: Plan, schema: Schema, heads: Mapping[str, str]) -> dict[str, str]:
@@ -103,7 +114,7 @@ def _in_other_words(clause: Clause, link: Link, things: Sequence[str], several: 
     for text in () if "NOUN" in lemmas_of(verb) else several:
         of_several = link.clause(text, is_named=False)
         others += [
-            replace(one, singular=clause.singular, reduced="", others=())
+            replace(one, singular=clause.singular, others=())
             for one in ((of_several, *of_several.others) if of_several else ())
         ]
     return replace(clause, others=tuple(dict.fromkeys(others)))
@@ -177,7 +188,7 @@ class _Words:
                 return Clause(f"has {same}", f"have {same}", f"with {same}"), False
             thing = same
         else:
-            inner = self.phrase(hop.source)
+            inner = self._in_role(hop.source) or self.phrase(hop.source)
             if inner is None or inner.is_other or inner.is_nested:
                 return None
             is_nested = bool(inner.clauses)
@@ -200,6 +211,16 @@ class _Words:
         if len(links) == 1 and several:
             clause = _in_other_words(clause, links[0], things, several)
         return clause, is_nested
+
+    def _in_role(self, operator: Operator) -> NounPhrase | None:
+        """Return *director of <movie>* for a person who directed <movie>, or None."""
+        role = role_of(operator, self._schema)
+        name = (
+            self._name(operator.source)
+            if role and isinstance(operator, Hop) and isinstance(operator.source, Lookup)
+            else ""
+        )
+        return NounPhrase(role, (role_clause(role, name),)) if name else None
 
     def _conditioned(self, hop: Hop, *, is_negated: bool) -> tuple[Clause, bool] | None:
         """Return the clause of a step with conditions on its edges: *that were ordered by Zoe with quantity 2*.

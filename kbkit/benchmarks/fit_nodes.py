@@ -28,6 +28,10 @@ SCATTERED = "a label of things of all kinds"
 MERGED = "an answer is several things in one node"
 _SEVERAL, _MEAN = 0.05, 1.5
 """Values are incomplete if more than this fraction of the nodes have several, but the mean number is below this."""
+_KNOWN = 50
+"""Minimum number of nodes whose numbers of values are compared."""
+_AT_CUT = 0.2
+"""Fraction of the nodes that have as many values as a source lists at most."""
 _COVERED = 0.5
 """Minimum fraction of the nodes of a type that have a value of a relation."""
 MISSING = 0.1
@@ -349,6 +353,30 @@ def are_whole(counts: NDArray[np.int64]) -> bool:
     """Return whether the values of nodes are probably complete; ``counts`` are their numbers of values, at least 1.
 
     They are if nearly all nodes have one value, or if several are common. If most nodes have one value and some have
-    several, the source may list only the first, such as the main genre of a film.
+    several, the source may list only the first, such as the main genre of a film. Nor are lists that are cut.
     """
-    return not len(counts) or (counts > 1).mean() <= _SEVERAL or bool(counts.mean() >= _MEAN)
+    if not len(counts) or (counts > 1).mean() <= _SEVERAL:
+        return True
+    return bool(counts.mean() >= _MEAN) and not are_cut(counts)
+
+
+def are_cut(counts: NDArray[np.int64]) -> bool:
+    """Return whether a source lists at most so many values of a node, such as the first three actors of a film.
+
+    Then many nodes have that number, as many as have one less or nearly so, and hardly any have more.
+    """
+    sizes = np.bincount(counts)
+    total = len(counts)
+    return total >= _KNOWN and any(
+        sizes[most] >= _AT_CUT * total
+        and 2 * sizes[most] >= sizes[most - 1]
+        and sizes[most + 1 :].sum() <= _SEVERAL * total
+        for most in range(2, len(sizes))
+    )
+
+
+def lists_cut(kb: KnowledgeBase, node_type: str | None, moves: Iterable[tuple[str, bool]]) -> bool:
+    """Return whether moves from nodes of a type lead to the first few of their values (:func:`are_cut`)."""
+    members = kb.session.members(node_type)
+    counts = np.sum([kb.session.move(relation, forward).ranges(members)[1] for relation, forward in moves], axis=0)
+    return are_cut(counts[counts > 0])

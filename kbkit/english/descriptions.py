@@ -20,9 +20,9 @@ _SUPERLATIVE = re.compile(
     rf"(?:.*? (?:is|was) )?(?P<said>[Tt]he (?:[a-z]+ )?{_EXTREME} (?P<kind>[a-z]+) (?:(?! and an? )[^,.;:()])+)"
 )
 _PARTICIPLES = (
-    "based|believed|born|built|carved|covered|created|crossed|dammed|destroyed|discovered|divided|drained|dug|famous|fed"
-    "|formed|founded|honou?red|known|linked|made|named|noted|raised|renowned|ruled|sacred|said|settled|shaped|split"
-    "|surrounded|thought|visited|worshipped"
+    "based|born|built|carved|covered|created|crossed|dammed|destroyed|discovered|divided|drained|dug|famous|fed"
+    "|formed|founded|honou?red|known|linked|made|named|noted|raised|renowned|ruled|sacred|settled|shaped|split"
+    "|surrounded|visited|worshipped"
 )
 _ADVERBS = "almost|best|largely|mainly|mostly|nearly|partly|still|well|widely"
 _PREPOSITIONS = "after|among|around|as|at|between|by|during|for|from|in|into|on|round|to|under|with"
@@ -40,7 +40,7 @@ _OF_SEVERAL = {"is": "are", "was": "were", "has": "have", "does": "do"}
 _LEAST, _MOST = 3, 11
 """Minimum and maximum number of words of a clause."""
 _UNCLEAR = re.compile(
-    r"(?i)\b(?:it|its|he|his|she|her|they|their|this|these|here|there|now|also|in the world|on earth"
+    r"(?i)\b(?:any|it|its|he|his|she|her|they|their|this|these|here|there|now|also|in the world|on earth"
     r"|by (?:area|depth|height|length|number|population|size|volume))\b"
 )
 """Words that refer to something outside the clause, or that name a column to sort by (*by area*)."""

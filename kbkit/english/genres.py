@@ -14,6 +14,11 @@ def adjective(genre: str) -> str:
     return str(frame_file("genres")["adjectives"].get(genre.casefold(), genre))
 
 
+def stands_apart(genre: str) -> bool:
+    """Return whether the name of a genre says something else before a noun: music movies could be musicals."""
+    return genre.casefold() in frame_file("genres")["apart"]
+
+
 def noun(genre: str) -> str:
     """Return the noun for works of a genre in the singular, *comedy*; "" if there is none."""
     return str(frame_file("genres")["nouns"].get(genre.casefold(), ""))

@@ -10,11 +10,16 @@ from kbkit.english.frames import frame_file
 from kbkit.english.stems import words_of
 from kbkit.english.types import type_noun
 from kbkit.english.verbs import GRADES
-from kbkit.english.words import lemmas_of
+from kbkit.english.words import is_participle, lemmas_of
 
 _WORD = re.compile(r"[^\W\d_]{3,}")
-_OF_NAMES = frozenset(("title", "titles"))
-"""Words of labels about the name of a thing: *two word title*."""
+_OF_WORKS = frozenset(("grade", "rating", "score"))
+"""Nouns of grades that somebody gave."""
+_OF_THING = re.compile(
+    r"(?i).*\b(?:titles?|box office|based on|cast members?|credits|directed by|prequel|remake|scenario|sequel"
+    r"|true story)\b.*"
+)
+"""Labels about a thing, not about what it tells of: *two word title*, *box office hit*."""
 STORED = "a label that says how a thing is kept, or a code"
 NO_TOPIC = "a label that names no topic"
 CRUDE = "a crude word"
@@ -41,11 +46,12 @@ def untelling(name: str, node_type: str) -> str:
     """Return why a name of a label or a grade tells nothing of the things that have it, or ""; "" for other types."""
     noun = type_noun(node_type).rpartition(" ")[2]
     if noun in GRADES:
-        return GRADE if name.islower() else ""
+        is_done = noun in _OF_WORKS and is_participle(name.rpartition(" ")[2].casefold())  # Approved, Not Rated
+        return GRADE if name.islower() or is_done else ""
     if noun not in MARKERS:
         return ""
     words = set(map(str.casefold, _WORD.findall(name)))
-    if not words or name.casefold() in _listed("kept") or not words.isdisjoint(_OF_NAMES):
+    if not words or name.casefold() in _listed("kept") or _OF_THING.fullmatch(name):
         return STORED
     kinds = lemmas_of(name.casefold()) if " " not in name else {}
     if kinds and ("NOUN" not in kinds or "ADJ" in kinds or name.casefold() in _listed("vague")):

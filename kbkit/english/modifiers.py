@@ -33,7 +33,7 @@ _FROM = "from "
 _DATE = re.compile(r"from \d+")
 _MIDDLE = re.compile(r"[a-z ]+ (?:which|whom) |with .* as an? ")
 """A rest with the name in its middle: in which Jane Doe acted."""
-_GROUP = re.compile(r"in the (.+) genre")
+GENRE = re.compile(r"in the (.+) genre")
 """A rest whose name may precede the head: *Comedy movies*."""
 _PEOPLE = re.compile(r".+(?:ian|wright|eur|smith|pher|nomer)s?")
 _VERB = re.compile(r"(that|who) ((?!an? |the )[a-z]+(?<!ed))(?= )")
@@ -235,8 +235,8 @@ def are_people(phrase: str) -> bool:
 
 def group_of(phrase: str) -> str:
     """Return the name of the genre that a phrase ends with, or ""."""
-    group = _GROUP.fullmatch(divided(phrase)[1])
-    return group[1] if group else ""
+    group = GENRE.fullmatch(divided(phrase)[1])
+    return group[1] if group and not genres.stands_apart(group[1]) else ""
 
 
 def _may_end(before: str, genre: str) -> bool:
@@ -273,7 +273,9 @@ def fits(slot: FormSlot, rest: str, before: str = "") -> bool:
     """Return whether the rest of a phrase is of the kind that a slot wants; ``before`` is that of the first phrase."""
     wanted = slot.kind.removeprefix(":").removeprefix("not")
     is_mod, has_with, is_date = kind_of(rest) == "mod", rest.startswith("with "), bool(_DATE.fullmatch(rest))
-    is_bare, is_second = is_mod and not has_with and not _GROUP.fullmatch(rest), not _GROUP.fullmatch(before)
+    is_bare, is_second = is_mod and not has_with and not GENRE.fullmatch(rest), not GENRE.fullmatch(before)
+    genre = GENRE.fullmatch(rest)
+    precedes = genre is not None and not genres.stands_apart(genre[1])
     kinds = {
         "be": is_mod and not _NOT_AFTER_BE.match(rest),
         "bare": is_bare,
@@ -283,9 +285,9 @@ def fits(slot: FormSlot, rest: str, before: str = "") -> bool:
         "with": has_with,
         "date": is_date,
         "year": is_date,
-        "adjective": bool(_GROUP.fullmatch(rest)),
-        "in": bool(_GROUP.fullmatch(rest)),
-        "group": bool(_GROUP.fullmatch(rest)),
+        "adjective": precedes,
+        "in": bool(GENRE.fullmatch(rest)),
+        "group": precedes,
         "noun": not rest,
         "verb": rest.startswith(_THAT),
         "which": kind_of(rest) == "clause" and not rest.startswith("whose "),

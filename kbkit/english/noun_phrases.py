@@ -24,8 +24,10 @@ _NEAR = "in "
 _AS_NOUN = re.compile(r"(?:is|are each|are) the (?!basis|home|subject|work)(\w+) (of .+)")
 _DENIED = re.compile(r"(?:do|does|did|is|are|was|were) not ")
 _ONE_OF_A_KIND = re.compile(r"of an? ")
-_WITH = "with "
+_WITH, _BY = "with ", "by "
 _TAGGED = "tagged "
+_SHORT = (_NEAR, _BY, "on ")
+"""How clauses begin that may follow an amount."""
 _LINKED = ("from ", "in ", _WITH, _TAGGED)
 """How modifiers begin that may precede others."""
 
@@ -77,8 +79,8 @@ class NounPhrase:
         amounts = [text for text in modifiers if not text.startswith(_LINKED)]
         if len(amounts) > 1:  # not: lakes up to 200 km² in area up to 20 m deep
             modifiers = [*(text for text in modifiers if text.startswith(_LINKED)), " and ".join(amounts)]
-        if modifiers and not (len(self.clauses) == 1 and modifiers[0].startswith(_LINKED[0])):
-            reduce = False  # not: countries covering 5 km² bordering Chad, movies tagged 'love' from Peru
+        # Not: countries covering 5 km² bordering Chad, movies tagged 'love' from Peru.
+        begin = _SHORT if modifiers and not modifiers[0].startswith(_LINKED[0]) else ("",)
         is_with = any(text.startswith(_WITH) for text in modifiers)  # not: 900 votes tagged 'love', or coming from Peru
         nouns = [one.plural if is_plural else one.singular for one in self.clauses if one.is_after]
         after = [clause for clause in self.clauses if not clause.before and not clause.is_after]
@@ -86,7 +88,8 @@ class NounPhrase:
             held = [text.removeprefix(_WITH) for text in modifiers if text.startswith(_WITH)]
             modifiers = [text for text in modifiers if not text.startswith(_WITH)]
             after += [Clause(f"has {text}", f"have {text}") for text in held]
-        reduced = [one for one in after if reduce and one.reduced and (not is_with or one.reduced.startswith(_NEAR))]
+        reduced = [one for one in after if reduce and one.reduced and one.reduced.startswith(begin)]
+        reduced = [one for one in reduced if not is_with or one.reduced.startswith((_NEAR, _BY))]
         short = [clause.reduced for clause in reduced]
         having = [text.removeprefix(_WITH) for text in short if text.startswith(_WITH)]
         short = [text for text in short if not text.startswith(_WITH)]
@@ -103,8 +106,12 @@ class NounPhrase:
         if len(tags) > 1:  # not: tagged 'fairy tale' tagged 'princess'
             modifiers = [text for text in modifiers if not text.startswith(_TAGGED)]
             short = [_TAGGED + " and ".join(tags), *(text for text in short if not text.startswith(_TAGGED))]
-        noun = [self.head(is_plural=is_plural), *nouns, *modifiers, " and ".join(short)]
-        noun += [_WITH + " and ".join(having)] if having else []
+        short = [*([_WITH + " and ".join(having)] if having else []), *short]
+        by = [text for text in short if text.startswith(_BY)]  # movies by Ann Lee rated R
+        short = [text for text in short if text not in by]
+        is_open = bool(having) and short[1:2] != [] and short[1].partition(" ")[0].endswith("ing")
+        joined = [" ".join(short[:2]), *short[2:]] if is_open else short  # with the keyword 'love' starring Ann Lee
+        noun = [self.head(is_plural=is_plural), *nouns, *modifiers, " and ".join(by), " and ".join(joined)]
         return " ".join(filter(None, (*noun, listed(parts))))
 
     @property
@@ -125,7 +132,7 @@ class NounPhrase:
             return in_role(_SLOT.sub(lambda match: with_name(match[0], f"<{match[1]}>", names.get(match[1], "")), text))
 
         def filled(clause: Clause) -> Clause:
-            others = tuple(map(filled, clause.others))
+            others = tuple(way for way in map(filled, clause.others) if not genres.stands_apart(way.genre))
             one, several, reduced = fill(clause.singular), fill(clause.plural), fill(clause.reduced)
             is_genre = bool(_SLOT.fullmatch(clause.before))
             before = genres.adjective(fill(clause.before)) if is_genre else fill(clause.before)
@@ -180,10 +187,19 @@ class NounPhrase:
 
         return replace(self, clauses=tuple(map(said, self.clauses)))
 
-    def sharing(self, noun: str, name: str, roles: Mapping[str, str], *, are_several: bool = True) -> NounPhrase:
+    def sharing(
+        self,
+        noun: str,
+        name: str,
+        roles: Mapping[str, str],
+        *,
+        are_several: bool = True,
+        only: Mapping[str, str] | None = None,
+    ) -> NounPhrase:
         """Return the phrase with *a country that X lies in* for *the same country as X*, if ``are_several``.
 
         ``roles``: what the shared thing is of X by verb; *shares an actor with X* for *stars the same person as X*.
+        ``only``: what it is if X has one; *directed by the director of X* says the same as *by the same person as X*.
         """
         one = f"the same {noun} as {name}"
 
@@ -194,7 +210,8 @@ class NounPhrase:
                 shared = f"{with_article(roles[verb])} with {name}"
                 return Clause(f"shares {shared}", f"share {shared}", f"sharing {shared}" if clause.reduced else "")
             if not are_several:
-                return clause
+                role = (only or {}).get(verb) if is_whole else None
+                return replace(clause, others=_of_role(clause, one, f"the {role} of {name}")) if role else clause
             is_negated = "not" in verb.split(" ")
             several = f"{'any' if is_negated else 'one'} of the same {plural(noun)} as {name}"
             if is_whole and _VERB.fullmatch(verb):
@@ -236,6 +253,20 @@ class NounPhrase:
         if not after or not all(clause.is_subject for clause in after):
             return ""
         return " and ".join(clause.plural if is_plural else clause.singular for clause in after)
+
+
+def _of_role(clause: Clause, shared: str, role: str) -> tuple[Clause, ...]:
+    """Return a clause and its other words with *the director of X* for *the same person as X*."""
+    return tuple(
+        replace(
+            way,
+            singular=way.singular.replace(shared, role),
+            plural=way.plural.replace(shared, role),
+            reduced=way.reduced.replace(shared, role),
+            others=(),
+        )
+        for way in (clause, *clause.others)
+    )
 
 
 def _joined(texts: Sequence[str]) -> str:

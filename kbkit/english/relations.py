@@ -12,7 +12,7 @@ from kbkit.english.categories import GROUPS
 from kbkit.english.frames import frame_file
 from kbkit.english.noun_phrases import Clause
 from kbkit.english.readable import relation_problem
-from kbkit.english.types import are_people, type_noun
+from kbkit.english.types import WORKS, are_people, type_noun
 from kbkit.english.verbs import GRADES, VerbPhrase, has_bare_object, of_noun, verb_phrase
 from kbkit.english.words import PREPOSITIONS, is_person, plural, spoken, with_article
 from kbkit.schema import Relation, Schema
@@ -21,7 +21,7 @@ _ACTOR = "actor"
 REMEDY = 'Give them phrases in the recipe, such as phrases = { head = "cites", tail = "is cited by" }'
 """What to do about relations that cannot be worded."""
 _LISTED = 5
-_SHORT = "~"
+_SHORT, _WITH = "~", "with"
 """Marks wordings that follow a noun without a verb: ``~of Chad``."""
 _BEFORE = {"genre": "{}", "language": "{}-language"}
 """What names of a type say before the noun that has them."""
@@ -133,7 +133,7 @@ class Link:
                 if is_named or not (other.takes_name or _wants_name(other))
             ]
             others += [one for other in (verb, *further) for one in _with_participle(other, thing)]
-            others += [one for other in (verb, *further) for one in _worded_otherwise(other, thing)]
+            others += [one for other in (verb, *further) for one in _worded_otherwise(other, thing, is_named=is_named)]
             if is_named:
                 others += [*_active(verb, thing), *self._before(thing)]
             return replace(clause, others=tuple(others))
@@ -150,7 +150,8 @@ class Link:
     def _before(self, thing: str) -> tuple[Clause, ...]:
         """Return what a name says before the noun: *Comedy movies*, *English-language*; mostly nothing."""
         noun = type_noun(self.other) if self.other else ""
-        before = _BEFORE.get(noun, "").format(thing)
+        is_work = type_noun(self.subject).rpartition(" ")[2] in WORKS  # not: Portuguese-language countries
+        before = _BEFORE.get(noun, "").format(thing) if is_work else ""
         return (Clause("", "", before=before),) if before and self.of_head else ()
 
 
@@ -202,9 +203,13 @@ def _wordings(phrase: str) -> list[str]:
     return known.get(phrase, [])
 
 
-def _worded_otherwise(verb: VerbPhrase, thing: str) -> tuple[Clause, ...]:
-    """Return the wordings without a verb: *countries next to Chad* for *countries that border Chad*."""
+def _worded_otherwise(verb: VerbPhrase, thing: str, *, is_named: bool) -> tuple[Clause, ...]:
+    """Return the wordings without a verb: *countries next to Chad* for *countries that border Chad*.
+
+    Films are *with Ann Lee*, but not *with a writer of X*.
+    """
     short = [text.removeprefix(_SHORT) for text in _wordings(verb.singular) if text[:1] == _SHORT]
+    short = [text for text in short if is_named or text != _WITH]
     return tuple(Clause(_with(verb.singular, thing), _with(verb.plural, thing), _with(text, thing)) for text in short)
 
 
@@ -229,14 +234,19 @@ def is_bare_noun(label: str) -> bool:
     return of_noun(words) and words not in GROUPS and not is_person(words) and not known_phrase(words, of_head=True)
 
 
+def roles() -> Mapping[str, str]:
+    """Return what the objects of verb phrases are of their subjects: *director* for *was directed by*."""
+    known: Mapping[str, str] = frame_file("relations")["roles"]
+    return known
+
+
 def roles_of(kind: str, *, are_several: bool) -> dict[str, str]:
     """Return what nodes of a type are of the subjects of verb phrases whose objects they are: *actor* for *stars*.
 
     Only people are actors. If a subject has one object, it is called so only if it is an actor: no film stars the same
     person as another film.
     """
-    roles: Mapping[str, str] = frame_file("relations")["roles"]
-    return {verb: role for verb, role in roles.items() if (are_people(kind) if role == _ACTOR else are_several)}
+    return {verb: role for verb, role in roles().items() if (are_people(kind) if role == _ACTOR else are_several)}
 
 
 def unworded(schema: Schema) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -36,7 +37,8 @@ from kbkit.english.readable import objection
 from kbkit.english.relations import unworded
 from kbkit.english.roles import TYPES_NEEDED, is_untyped
 from kbkit.english.thesaurus import more_general
-from kbkit.english.types import are_people
+from kbkit.english.types import are_people, type_noun
+from kbkit.english.verbs import GRADES
 from kbkit.errors import KbError, Option
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import quote
@@ -93,7 +95,8 @@ class KnownValues:
     """The nodes that have a value of a family, and whether their values are complete (:func:`are_whole`).
 
     ``of_people``: the values are people; ``are_labels``: they are tags, keywords or the like; ``are_optional``: a node
-    needs no value (:func:`is_optional`); ``are_sparse``: most nodes have no value (:func:`is_sparse`).
+    needs no value (:func:`is_optional`); ``are_sparse``: most nodes have no value (:func:`is_sparse`); ``mean``: the
+    mean number of values of the nodes that have one; ``are_grades``: they are ratings or the like.
     """
 
     nodes: NDArray[np.bool_]
@@ -102,14 +105,20 @@ class KnownValues:
     are_labels: bool = False
     are_optional: bool = False
     are_sparse: bool = False
+    mean: float = math.inf
+    are_grades: bool = False
 
     @classmethod
     def of(cls, counts: NDArray[np.int64], family: Family, domain: str, members: int) -> KnownValues:
         """Return the known values; ``counts`` are the numbers of values of all nodes."""
         labels, people = bool(family.other) and is_marker(family.other), bool(family.other) and are_people(family.other)
-        optional = bool(family.other) and is_optional(domain, family.other)
-        sparse = is_sparse(domain, family.other, float((counts > 0).sum()) / max(1, members))
-        return cls(counts > 0, are_whole(counts[counts > 0]), people, labels, optional, sparse)
+        other = "" if is_untyped(domain) else family.other  # which nodes need a value is unknown
+        optional = bool(other) and is_optional(domain, other)
+        sparse = is_sparse(domain, other, float((counts > 0).sum()) / max(1, members))
+        known = counts[counts > 0]
+        mean = float(known.mean()) if len(known) else 0.0
+        grades = bool(family.other) and type_noun(family.other).rpartition(" ")[2] in GRADES
+        return cls(counts > 0, are_whole(known), people, labels, optional, sparse, mean, grades)
 
 
 @dataclass
@@ -199,7 +208,7 @@ def _known(
     matrix: Any,
 ) -> dict[str, KnownValues]:
     """Return the values of each family: of groups by node all, usable or not, and of attributes those of ``items``."""
-    known = {}
+    counts_of: dict[str, NDArray[np.int64]] = {}
     for family in chosen:
         if family.attribute is None:
             assert groups is not None
@@ -207,9 +216,11 @@ def _known(
             part = groups.matrix[rows]
         else:
             part = matrix[np.array([at for at, item in enumerate(items) if item.family == family.id], np.int64)]
-        counts = np.bincount(part.indices, minlength=kb.schema.nodes)
-        known[family.id] = KnownValues.of(counts, family, domain, kb.schema.type(domain).members)
-    return known
+        counts_of[family.id] = np.bincount(part.indices, minlength=kb.schema.nodes)
+    members = kb.schema.type(domain).members
+    if is_untyped(domain):  # nodes of all kinds
+        members = max((int((counts > 0).sum()) for counts in counts_of.values()), default=members)
+    return {family.id: KnownValues.of(counts_of[family.id], family, domain, members) for family in chosen}
 
 
 def _usable(items: Sequence[Category], members: int, left_out: Counter[str], known: Mapping[str, Family]) -> list[int]:

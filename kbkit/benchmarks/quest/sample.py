@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -17,15 +18,16 @@ from kbkit.answers.sample_sets import Constraints, SampleRequest
 from kbkit.benchmarks.fit_nodes import MISSING
 from kbkit.benchmarks.quest.categories import Categories
 from kbkit.benchmarks.quest.grammar import Shape
-from kbkit.english.modifiers import are_people, divided
+from kbkit.english import genres
+from kbkit.english.modifiers import GENRE, are_people, divided
 from kbkit.english.stems import shares_stem
 
 _CANDIDATES = 5_000
 """Minimum number of expressions of a shape to choose from."""
 _UNION_TRIES = 4
-_RELATED, _TOGETHER, _COMMON = 0.15, 0.3, 2
+_RELATED, _TOGETHER, _COMMON, _OFTEN = 0.15, 0.3, 2, 3
 """Fraction of the members of the smaller of two categories that makes them related if in common, that lets them be the
-parts of a union, and their number."""
+parts of a union, and the number of members, in a union that names people more."""
 _EFFECT = 0.1
 """Fraction of the answers that each category must add or leave out."""
 _SLACK = 1.25
@@ -124,11 +126,14 @@ def candidates(categories: Categories, shape: Shape, request: SampleRequest) -> 
         rows = _of_one_family(categories, rows)
     if "-" in _ops(shape):
         rows = _deniable(categories, rows)
+    if "&" in _ops(shape):
+        rows = _with_common_values(categories, rows)
     if _ops(shape) == {"&"}:
         rows = _with_values(categories, rows)
     rows = _preferred(rows, _are_sparse(categories))
     if len(shape.letters) > 1:
         rows = _preferred(rows, _are_bare(categories))
+        rows = _preferred(rows, _stand_apart(categories))
     rows = _without_repeats(categories, rows)
     matrix: Any = categories.sets.matrix
     letters = {letter: matrix[rows[:, i]] for i, letter in enumerate(shape.letters)}
@@ -167,7 +172,7 @@ def _deniable(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int
     """
     known = [categories.known.get(item.family) for item in categories.items]
     people = np.array([one is not None and one.of_people for one in known])
-    fit = np.array([one is None or (one.are_whole and not one.are_labels) for one in known])
+    fit = np.array([one is None or (one.are_whole and not one.are_labels and not one.are_grades) for one in known])
     jobs = np.array([not divided(item.phrase)[1] and are_people(item.phrase) for item in categories.items])
     last, others = rows[:, -1], rows[:, :-1]
     fit_here = fit[last] & (~people[last] | people[others].any(axis=1)) & (~jobs[last] | jobs[others].any(axis=1))
@@ -179,13 +184,17 @@ def _deniable(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int
 
 
 def _are_related(
-    categories: Categories, some: NDArray[np.int32], others: NDArray[np.int32], share: float = _RELATED
+    categories: Categories,
+    some: NDArray[np.int32],
+    others: NDArray[np.int32],
+    share: float = _RELATED,
+    least: NDArray[np.int64] | int = _COMMON,
 ) -> NDArray[np.bool_]:
     """Return which pairs of categories have many members in common."""
     matrix: Any = categories.sets.matrix
     sizes = np.diff(matrix.indptr)
     common = np.diff(matrix[some].multiply(matrix[others]).tocsr().indptr)
-    return np.asarray(common >= np.maximum(_COMMON, share * np.minimum(sizes[some], sizes[others])), bool)
+    return np.asarray(common >= np.maximum(least, share * np.minimum(sizes[some], sizes[others])), bool)
 
 
 def _are_known(categories: Categories, denied: NDArray[np.int32], answers: Any) -> NDArray[np.bool_]:
@@ -199,9 +208,24 @@ def _are_known(categories: Categories, denied: NDArray[np.int32], answers: Any) 
     return are_known
 
 
+def _with_common_values(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the rows without several values of a family of which nodes mostly have fewer, or all if none is left.
+
+    *Family fantasy adventure films* would miss most of them if a film has one or two genres in the KB.
+    """
+    names, families = np.unique([item.family for item in categories.items], return_inverse=True)
+    known = [categories.known.get(name) for name in names.tolist()]
+    mean = np.array([math.inf if one is None else one.mean for one in known])
+    of_rows = families[rows]
+    same = (of_rows[:, :, None] == of_rows[:, None, :]).sum(axis=2)
+    kept: NDArray[np.int32] = rows[((same == 1) | (same <= mean[of_rows])).all(axis=1)]
+    return kept if len(kept) else rows
+
+
 def _with_values(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return the rows without missing values, or all rows if none is left.
 
+    No category has a value of which a node may have more than the KB says, such as the main genre of a film.
     In a pair of categories, nearly all members of the smaller one must have a value of the other's family: *dramas by
     Jane Doe* would miss dramas if the KB has no genre for many of her films.
     """
@@ -211,6 +235,8 @@ def _with_values(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.
     names, families = np.unique([item.family for item in categories.items], return_inverse=True)
     for family, name in enumerate(names.tolist()):
         known = categories.known.get(name)
+        if known is not None and not known.are_whole and not known.are_labels and not known.of_people:
+            kept &= (families[rows] != family).all(axis=1)  # the source may list the first value only
         if known is None or known.are_optional:
             continue
         lacking = matrix @ (~known.nodes).astype(np.int32) > MISSING * sizes
@@ -238,6 +264,12 @@ def _are_bare(categories: Categories) -> NDArray[np.bool_]:
     return np.array([not divided(item.phrase)[1] and not are_people(item.phrase) for item in categories.items], bool)
 
 
+def _stand_apart(categories: Categories) -> NDArray[np.bool_]:
+    """Return which categories are of a genre that cannot precede a noun, so that the other phrases come after it."""
+    groups = [GENRE.fullmatch(divided(item.phrase)[1]) for item in categories.items]
+    return np.array([group is not None and genres.stands_apart(group[1]) for group in groups], bool)
+
+
 def _of_one_family(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return the rows whose categories are of one family, if there are any, and have many members in common.
 
@@ -251,8 +283,9 @@ def _of_one_family(categories: Categories, rows: NDArray[np.int32]) -> NDArray[n
     kept = kept[~labels[kept[:, 0]]] if not labels[kept[:, 0]].all() else kept
     kept = kept if len(kept) else rows
     related = np.ones(len(kept), bool)
+    least = np.where(np.array([one is not None and one.of_people for one in known])[kept[:, 0]], _OFTEN, _COMMON)
     for one, other in combinations(range(kept.shape[1]), 2):
-        related &= _are_related(categories, kept[:, one], kept[:, other], _TOGETHER)
+        related &= _are_related(categories, kept[:, one], kept[:, other], _TOGETHER, least)
     together: NDArray[np.int32] = kept[related]
     return together
 

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.answers.syntax import Nodes
-from kbkit.benchmarks.documents import Document, Span
+from kbkit.benchmarks.documents import Document, Span, read_documents
 from kbkit.benchmarks.evidence import Matcher, contains, folded
 from kbkit.benchmarks.requirements.condition_words import WordedCondition
 from kbkit.benchmarks.requirements.conditions import Conditions
-from kbkit.benchmarks.requirements.phrases import Mentions, Phrase, avoided, is_mention, telling_phrases
+from kbkit.benchmarks.requirements.other_texts import OtherTexts
+from kbkit.benchmarks.requirements.phrases import (
+    Mentions,
+    Phrase,
+    avoided,
+    is_item,
+    is_mention,
+    telling_phrases,
+    tells_story,
+)
 from kbkit.benchmarks.requirements.textual import TextProperty
 from kbkit.english.types import type_noun
 from kbkit.kb import KnowledgeBase
@@ -22,13 +32,16 @@ from kbkit.schema import Role, quote
 Mask = NDArray[np.bool_]
 PHRASE, CONDITION = "phrase", "condition"
 """Kinds of requirements."""
+ITEM, STORY, CLAUSE, AMOUNT = "item", "story", "clause", "amount"
+"""Kinds of requirements: items of lists, such as keywords, what happens in a story, what a description states, and
+bounds of numbers other than years."""
 _MAX_PHRASES = 60
 """Telling phrases of a gold answer that are considered."""
 _MAX_NEIGHBORS = 2_000
 _GOLDS, _CONSIDERED = 6, 20
 """Candidates that are tried as the gold answer until about as many as wanted meet the requirements, and candidates
 among which those with phrases are looked for."""
-_PHRASE_FIRST = 0.6
+_PHRASE_FIRST = 0.8
 """Probability that a phrase is preferred to a condition."""
 _PAIRED = 0.6
 """Probability that two requirements are chosen together."""
@@ -49,6 +62,11 @@ class _Option:
     @property
     def is_phrase(self) -> bool:
         return isinstance(self.requirement, Phrase)
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether it compares a number."""
+        return isinstance(self.requirement, WordedCondition) and self.requirement.is_bound
 
     @property
     def is_clause(self) -> bool:
@@ -99,10 +117,23 @@ def _cost(options: Sequence[_Option], wanted: int) -> float:
 
 
 class Chooser:
-    """Chooses requirements for groundings whose candidates have the given ``documents``; of one ``kind``, or any."""
+    """Chooses requirements for groundings whose candidates have the given ``documents``; of one ``kind``, or any.
 
-    def __init__(self, kb: KnowledgeBase, matcher: Matcher, documents: Mapping[int, Document], kind: str = "") -> None:
+    A phrase is chosen only if the text of another node of the type mentions it too, so that the relations are needed.
+    ``read`` reads the documents of such nodes.
+    """
+
+    def __init__(
+        self,
+        kb: KnowledgeBase,
+        matcher: Matcher,
+        documents: Mapping[int, Document],
+        kind: str = "",
+        read: Callable[[Iterable[int]], dict[int, Document]] | None = None,
+    ) -> None:
         self._kb, self._kind = kb, kind
+        self._read = read or partial(read_documents, kb)
+        self._others: dict[str, OtherTexts] = {}
         self._matcher = matcher
         self._documents = documents
         self.mentions = Mentions(matcher, documents.values())
@@ -121,13 +152,15 @@ class Chooser:
         alone: bool = False,
         relations: Collection[str] = (),
         noun: str = "",
+        without: Collection[str] = (),
     ) -> tuple[int, list[TextProperty]]:
         """Return a gold answer and 1 to ``limit`` requirements that about ``wanted`` candidates meet, it among them.
 
         Without a phrase or a condition that leaves out a candidate there are no requirements. With ``alone`` there are
         none either if the number of candidates is closer to the wanted one. ``hidden`` are names that no phrase may
         contain; nor does a phrase repeat the name of a node that one of ``relations``, those of the grounding, joins to
-        the gold answer. ``noun`` is what the candidates are, if their type does not say it.
+        the gold answer. ``noun`` is what the candidates are, if their type does not say it. ``without`` are kinds of
+        requirements that are not asked for.
         """
         with_text = [row for row, node in enumerate(candidates) if self._documents[node].passages]
         rows = with_text or list(range(len(candidates)))
@@ -138,13 +171,18 @@ class Chooser:
         if prefers_phrase and self._kind != CONDITION:  # of some more candidates, those with a phrase first
             documents = {row: self._documents[candidates[row]] for row in tried[:_CONSIDERED]}
             of_rows = {
-                row: self._phrases(candidates, own, hidden, role, relations, noun) for row, own in documents.items()
+                row: self._phrases(candidates, own, hidden, role, relations, noun, without)
+                for row, own in documents.items()
             }
             described = [row for row, phrases in of_rows.items() if any(one.is_clause for one in phrases)]
             told = [row for row, phrases in of_rows.items() if phrases and row not in described]
             tried = [*described, *told, *(row for row in tried if row not in {*described, *told})]
         of_gold = {
-            row: [o for o in self._options(candidates, row, hidden, role, wanted, relations, noun) if not o.mask.all()]
+            row: [
+                option
+                for option in self._options(candidates, row, hidden, role, wanted, relations, noun, without)
+                if not option.mask.all()
+            ]
             for row in tried[:_GOLDS]
         }
         # A person asks for what a description mentions only if nothing else can be asked for.
@@ -217,14 +255,19 @@ class Chooser:
         wanted: int,
         relations: Collection[str],
         noun: str,
+        without: Collection[str],
     ) -> list[_Option]:
         document = self._documents[candidates[gold]]
-        options = [] if self._kind == CONDITION else self._phrases(candidates, document, hidden, role, relations, noun)
+        options = []
+        if self._kind != CONDITION:
+            options = self._phrases(candidates, document, hidden, role, relations, noun, without)
         if self._kind == PHRASE:
             return options
         known = self._conditions_of(document.type)
         if not known.is_empty:
             conditions = known.options(known.values(candidates), gold, wanted)
+            if AMOUNT in without:
+                conditions = [(one, mask) for one, mask in conditions if one.is_date or not one.is_bound]
             options += [
                 _Option(condition, mask, frozenset((f"{condition.attribute}:",))) for condition, mask in conditions
             ]
@@ -238,6 +281,7 @@ class Chooser:
         role: Role,
         relations: Collection[str],
         noun: str,
+        without: Collection[str],
     ) -> list[_Option]:
         avoid = self._avoid(document.type) | avoided(self.mentions, document.names)
         if any(passage.field == "name" for passage in document.passages):
@@ -248,12 +292,22 @@ class Chooser:
         phrases = telling_phrases(document, role, self.mentions, self._matcher, avoid, hidden, neighbors, noun)
         options = []
         for phrase in phrases[:_MAX_PHRASES]:
-            if contains(phrase.span.text, stated):
+            if contains(phrase.span.text, stated) or (self._kind == PHRASE and is_mention(phrase)):
+                continue
+            kind = ITEM if is_item(phrase) else CLAUSE if phrase.predicates else STORY * tells_story(document, noun)
+            if kind in without:
+                continue
+            if not self._texts_of(document.type).mention(phrase.forms, candidates):
                 continue
             mask = self.mentions.mask(phrase.forms, candidates)
             if mask.all() or not self.mentions.uncertain(phrase, candidates).any():
                 options.append(_Option(phrase, mask, frozenset(phrase.forms)))
         return options
+
+    def _texts_of(self, node_type: str) -> OtherTexts:
+        if node_type not in self._others:
+            self._others[node_type] = OtherTexts.of_type(self._kb, node_type, self.mentions, self._read)
+        return self._others[node_type]
 
     def _avoid(self, node_type: str) -> frozenset[str]:
         """Return the stems of a type and of the relations that join it."""
@@ -282,7 +336,8 @@ class Chooser:
     ) -> list[_Option]:
         """Return the option, or with ``pair`` the two options, that as many candidates meet as wanted.
 
-        Two conditions of a pair each leave out candidates that the other accepts; a term may be there to say more.
+        Two conditions of a pair each leave out candidates that the other accepts; a term may be there to say more. At
+        most one compares a number: *from 1998 or later and at least 94 minutes long* is arbitrary.
         Among equally good ones the choice is random among the rarest terms.
         """
         masks = np.array([option.mask for option in options], np.int32)
@@ -293,6 +348,8 @@ class Chooser:
             is_term = np.array([option.is_phrase for option in options])
             useful = (common < sizes[:, None]) & (common < sizes[None, :]) | (is_term[:, None] & is_term[None, :])
             apart = np.array([[a.words.isdisjoint(b.words) for b in options] for a in options])
+            are_bounds = np.array([option.is_bound for option in options])
+            useful &= ~(are_bounds[:, None] & are_bounds[None, :])
             cost = np.where(useful & apart, np.abs(common - wanted) / wanted, np.inf)
             cost[np.tril_indices(len(options))] = np.inf
         if not np.isfinite(cost).any():
@@ -314,7 +371,8 @@ class Chooser:
         """Return an option about something else that leaves about ``wanted`` candidates, if there is one."""
         kept = np.logical_and.reduce([option.mask for option in chosen])
         words = frozenset[str]().union(*(option.words for option in chosen))
-        free = [option for option in options if option.words.isdisjoint(words)]
+        has_bound = any(option.is_bound for option in chosen)
+        free = [one for one in options if one.words.isdisjoint(words) and not (has_bound and one.is_bound)]
         free = [
             option for option in free if min(wanted, int(kept.sum())) <= int((option.mask & kept).sum()) < kept.sum()
         ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ from kbkit import english
 from kbkit.answers import syntax
 from kbkit.english.attributes import attribute_words, located
 from kbkit.english.categories import kind_noun
+from kbkit.english.frames import frame_file
 from kbkit.schema import Attribute
 
 _AMOUNT = {
@@ -22,6 +24,10 @@ _COUNT = {
     False: ("at most {}", "{} or fewer", "no more than {}"),
 }
 """Lower and upper bounds of a number of things."""
+_OVER = {True: ("over {}", "more than {}"), False: ("under {}", "less than {}")}
+"""Bounds that an amount does not reach, where none of the candidates equals the bound."""
+_MORE = {True: ("more than {}",), False: ("fewer than {}",)}
+"""The same for a number of things."""
 _ADJECTIVES = {
     "height": "high", "elevation": "high", "length": "long", "duration": "long", "maximum depth": "deep",
     "depth": "deep", "width": "wide",
@@ -30,6 +36,8 @@ _VERBS = {"duration": "last", "score": "score", "area": "cover"}
 """Words for a measure: the adjective after an amount (*5,000 m high*), and the verb before it (*lasts 90 minutes*)."""
 
 
+_ROUND_YEARS = 5
+_HOME = "headquarters"
 _GROUPS = frozenset(("family", "genre", "series"))
 """Nouns of groups that things belong to."""
 
@@ -51,40 +59,53 @@ class ConditionWords(NamedTuple):
 
 @dataclass(frozen=True)
 class WordedCondition:
-    """A test of an ``attribute``, a condition of the answer algebra (``height_m >= 5000``), in several ``wordings``."""
+    """A test of an ``attribute``, a condition of the answer algebra (``height_m >= 5000``), in several ``wordings``.
+
+    ``is_bound``: it compares a number; ``is_date``: a year.
+    """
 
     attribute: str
     test: str
     wordings: tuple[ConditionWords, ...]
+    is_bound: bool = False
+    is_date: bool = False
 
 
-def between(attribute: Attribute, low: float, high: float, *, are_years: bool) -> WordedCondition:
-    """Return the condition that an attribute is from ``low`` to ``high``, one of which may be infinite."""
+def between(
+    attribute: Attribute, low: float, high: float, *, are_years: bool, without_bound: bool = False
+) -> WordedCondition:
+    """Return the condition that an attribute is from ``low`` to ``high``, one of which may be infinite.
+
+    ``without_bound``: amounts equal to the bound do not meet it.
+    """
     name = syntax.identifier(attribute.name)
-    bounds = [(">=", low)] if math.isfinite(low) else []
-    bounds += [("<=", high)] if math.isfinite(high) else []
+    bounds = [(">" if without_bound else ">=", low)] if math.isfinite(low) else []
+    bounds += [("<" if without_bound else "<=", high)] if math.isfinite(high) else []
     test = ", ".join(f"{name} {op} {_literal(bound)}" for op, bound in bounds)
     if are_years:
-        return WordedCondition(attribute.name, test, _years(attribute, low, high))
+        return WordedCondition(attribute.name, test, _years(attribute, low, high), is_bound=True, is_date=True)
     noun, unit = _noun_and_unit(attribute)
     is_least = math.isfinite(low)
     number = _number(low if is_least else high)
     if english.is_plural(noun) and not unit:  # at least 2,000 votes
-        amounts = [f"{bound.format(number)} {noun}" for bound in _COUNT[is_least]]
-    else:
-        value = " ".join(filter(None, (number, unit)))
-        amounts = [english.with_article(f"{noun} of {bound.format(value)}") for bound in _AMOUNT[is_least]]
-        measured = _measured(noun, value, is_least=is_least)
-        return WordedCondition(attribute.name, test, tuple(measured or map(_having, amounts)))
-    return WordedCondition(attribute.name, test, tuple(_having(amount) for amount in amounts))
+        amounts = [f"{bound.format(number)} {noun}" for bound in (_MORE if without_bound else _COUNT)[is_least]]
+        return WordedCondition(attribute.name, test, tuple(map(_having, amounts)), is_bound=True)
+    value = " ".join(filter(None, (number, unit)))
+    said = (_OVER if without_bound else _AMOUNT)[is_least]
+    amounts = [english.with_article(f"{noun} of {bound.format(value)}") for bound in said]
+    measured = _measured(noun, value, said)
+    return WordedCondition(attribute.name, test, tuple(measured or map(_having, amounts)), is_bound=True)
 
 
-def _measured(noun: str, value: str, *, is_least: bool) -> list[ConditionWords]:
+def _measured(noun: str, value: str, bounds: Sequence[str]) -> list[ConditionWords]:
     """Return *is at least 5,000 m high* and *lasts up to 90 minutes*; nothing for a noun without such words."""
-    bounds = _AMOUNT[is_least]
     words = []
     if adjective := _ADJECTIVES.get(noun):
         said = [f"{bound.format(value)} {adjective}" for bound in bounds if bound.endswith("{}")]
+        for known, sides in _OVER.items():
+            if bounds == sides:  # longer than 90 minutes
+                more = frame_file("tables")["adjectives"][noun][1 if known else 2]
+                said = [said[0], *[f"{more} than {value}"] * 2]
         words += [ConditionWords(f"is {text}", f"are {text}", modifier=text) for text in said]
     if verb := _VERBS.get(noun):
         for bound in bounds:
@@ -103,18 +124,24 @@ def _years(attribute: Attribute, low: float, high: float) -> tuple[ConditionWord
     noun, _ = _noun_and_unit(attribute)
     is_participle = english.is_participle(noun)
     if not last:
-        spans = [f"{first} or later", f"{first} or after"]
+        spans = [f"{first} or later", f"{first} onwards" if not is_participle else f"after {low - 1:.0f}"]
     elif not first:
-        spans = [f"{last} or earlier", f"{last} or before"]
+        is_round = (high + 1) % _ROUND_YEARS == 0
+        spans = [f"before {high + 1:.0f}", *([] if is_round else [f"{last} or earlier"])]
+    elif high == low + 9 and low % 10 == 0 and low % 100:
+        spans = [f"the {first}s"]
     elif high == low + 1:
         spans = [f"{first} or {last}"]
     else:
         spans = [f"between {first} and {last}"] if is_participle else [f"{first} to {last}"]
     if is_participle:
-        during = [f"{noun} {'' if span.startswith('between') else 'in '}{span}" for span in spans]
+        during = [f"{noun} {'' if span.startswith(('after', 'before', 'between')) else 'in '}{span}" for span in spans]
         return tuple(ConditionWords(f"was {when}", f"were {when}", modifier=when) for when in during)
     if noun == "year":
-        return tuple(ConditionWords(f"is from {s}", f"are from {s}", modifier=f"from {s}") for s in spans)
+        words = [ConditionWords(f"is from {s}", f"are from {s}", modifier=f"from {s}") for s in spans]
+        decade = spans[0].removeprefix("the ") if spans[0].startswith("the ") else ""
+        words += [ConditionWords(f"is from {spans[0]}", f"are from {spans[0]}", before=decade)] if decade else []
+        return tuple(words)
     return tuple(_having(english.with_article(f"{noun} of {span}")) for span in spans)
 
 
@@ -140,7 +167,8 @@ def equal(attribute: Attribute, value: str) -> WordedCondition:
         words = ConditionWords(
             f"has its {noun} in {text}", f"have their {noun} in {text}", whose=f"{noun} {be} in {text}"
         )
-        return WordedCondition(attribute.name, test, (words,))
+        based = ConditionWords(f"is based in {text}", f"are based in {text}", modifier=f"based in {text}")
+        return WordedCondition(attribute.name, test, (words, *[based] * (noun.casefold() == _HOME)))
     words = ConditionWords(f"has {text} as its {noun}", f"have {text} as their {noun}", whose=f"{noun} is {text}")
     return WordedCondition(attribute.name, test, (words,))
 

@@ -33,6 +33,8 @@ _RANKS = (1.0, 1.5, 2.0, 3.0)
 """Ranks at which a threshold is tried, relative to the wanted number of answers."""
 _KNOWN = 3
 """Minimum number of nodes of the type within a bound: one that holds for a single node is that node's name."""
+_COARSE = 1_000
+"""Numbers from which a bound has two digits that are not zero: 4,500, not 4,550."""
 _MAX_VALUES, _MAX_LENGTH = 50, 30
 """Distinct values of a text attribute, and characters of a value."""
 
@@ -114,7 +116,12 @@ class Conditions:
                 if ((every >= low) & (every <= high)).sum() < _KNOWN:
                     continue
                 if mask[gold] and mask.mean() <= 1 - _LEFT_OUT and not (is_open and math.isinf(low)):
-                    conditions.append((between(attribute, low, high, are_years=_are_years(attribute, column)), mask))
+                    are_years = _are_years(attribute, column)
+                    conditions.append((between(attribute, low, high, are_years=are_years), mask))
+                    is_strict = not (are_years or counts_people or np.isin(column, (low, high)).any())
+                    if is_strict:  # over 4,000 m high
+                        over = between(attribute, low, high, are_years=False, without_bound=True)
+                        conditions.append((over, mask))
         for attribute in self._texts:
             texts = values[attribute.name]
             value = texts[gold]
@@ -160,11 +167,13 @@ def _intervals(column: NDArray[np.float64], gold: int, wanted: int, *, are_years
         if value >= low:
             ranges.append((_round_between(known[known < low], low, are_years=are_years), math.inf))
         if value <= high:
-            ranges.append((-math.inf, -_round_between(-known[known > high][::-1], -high, are_years=are_years)))
-        if are_years and wanted > 1:
-            first = int(np.searchsorted(ascending, value))
-            start = max(0, min(first - rank // 2, len(ascending) - rank))
-            ranges.append((float(ascending[start]), float(ascending[start + rank - 1])))
+            # Of years that after the bound is round: before 1990.
+            after = int(are_years)
+            bound = _round_between(-known[known > high][::-1] - after, -high - after, are_years=are_years)
+            ranges.append((-math.inf, -bound - after))
+    if are_years and np.isfinite(value):  # from the 1990s
+        decade = math.floor(value / 10) * 10.0
+        ranges.append((decade, decade + 9))
     return list(dict.fromkeys((low, high) for low, high in ranges if low < high))
 
 
@@ -179,13 +188,18 @@ def rounded(bound: float) -> float:
 def _round_between(below: NDArray[np.float64], bound: float, *, are_years: bool) -> float:
     """Return the roundest number above all of ``below`` and at most ``bound``; no finer than people say, but of years.
 
-    The steps are 10, 5, 1 and 0.5 for numbers from 10 to 100, and in proportion; below 10 none is finer than 0.1.
+    The steps are 10, 5, 1 and 0.5 for numbers from 10 to 100, and in proportion; below 10 none is finer than 0.1. Years
+    are rounded to 10 or 5.
     """
-    if not bound or are_years:
+    if not bound:
         return float(bound)
     floor = float(below[-1]) if len(below) else -math.inf
+    if are_years:
+        years = (math.floor(bound / step) * step for step in (10, 5))
+        return float(next((year for year in years if year > floor), bound))
     rounded = bound
-    for share in (1.0, 0.5, 0.1, *((0.05,) if abs(bound) >= 10 else ())):
+    is_fine = 10 <= abs(bound) < _COARSE
+    for share in (1.0, 0.5, 0.1, *((0.05,) if is_fine else ())):
         step = 10.0 ** math.floor(math.log10(abs(bound))) * share
         rounded = math.floor(bound / step) * step
         if rounded > floor:

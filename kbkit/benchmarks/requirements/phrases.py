@@ -26,7 +26,7 @@ from kbkit.english.markers import is_crude, untelling
 from kbkit.english.stems import is_english, shares_stem
 from kbkit.english.thesaurus import may_be_human
 from kbkit.english.types import STORIES, WORKS, text_noun
-from kbkit.english.words import is_plural, lemmas_of, with_article
+from kbkit.english.words import PREPOSITIONS, is_plural, lemmas_of, with_article
 from kbkit.schema import Role
 from kbkit.stores.text_query import STOP_WORDS
 
@@ -36,10 +36,15 @@ _TELLING = 0.5
 _NEAR = 0.6
 """Cosine of the vectors of two words from which they may mean the same."""
 _TOKEN = re.compile(r"[^\W_]+")
-_MOST = 0.7
-"""Fraction of texts from which a noun is what all nodes are, and tells none of them apart."""
 _OF_CLAUSE = 100.0
 """Score of a clause, above that of all other terms."""
+_INTRODUCED = re.compile(r"(?:(?P<before>[\w'’]+) )?\ban? (?:\w+ )?$", re.IGNORECASE)
+_NO_CHARACTER = frozenset(("as", "be", "become", "becomes", "becoming", "being", "for", "like", "of", "unlike"))
+"""Words before *a* after which a noun may introduce nobody."""
+_PLACED = re.compile(
+    rf"(?:is|are|was|were) (?:{'|'.join(sorted(PREPOSITIONS))}|(?:north|south)-?(?:east|west)?|east|west) "
+)
+"""Statements of where a thing is: other things are there too, of which the texts do not say so."""
 _TITLES = frozenset(("name", "title"))
 """Fields that are no sentences."""
 DESCRIPTIONS = frozenset(("description", "definition", "gloss", "summary"))
@@ -123,21 +128,19 @@ class Mentions:
     def uncertain(self, phrase: Phrase, nodes: Sequence[int]) -> NDArray[np.bool_]:
         """Return which of some nodes have other words for all that a term says, or have it within another term."""
         mask = self.mask(phrase.forms, nodes)
-        if phrase.is_kind:  # an active volcano: what about a volcano?
-            head = self.mask(phrase.forms[-1:], nodes)
-            if head.sum() < _MOST * len(nodes) and (head & ~mask).any():
-                return head & ~mask
+        if phrase.is_kind and (head := self.mask(phrase.forms[-1:], nodes) & ~mask).any():
+            return head  # an active volcano: what about a volcano?
         inside = np.array([has and self.is_inside(phrase, node) for node, has in zip(nodes, mask, strict=True)], bool)
         return inside | (self._reworded(phrase.span.text, nodes) & ~mask)
 
     def is_inside(self, phrase: Phrase, node: int) -> bool:
         """Return whether a node's texts have a common noun, a listed item or a clause only as part of a longer one."""
-        is_item, is_clause = _is_item(phrase), phrase.predicates is not None
-        if not is_item and not is_clause and (_is_listed(phrase) or not phrase.span.text.islower()):
+        is_listed, is_clause = is_item(phrase), phrase.predicates is not None
+        if not is_listed and not is_clause and (_is_listed(phrase) or not phrase.span.text.islower()):
             return False
         for passage in self._documents[node].passages:
-            for before, after in _around(passage.text, phrase.forms, is_list=is_item):
-                if not (before or after) if is_item else stands_alone("" if is_clause else before, after):
+            for before, after in _around(passage.text, phrase.forms, is_list=is_listed):
+                if not (before or after) if is_listed else stands_alone("" if is_clause else before, after):
                     return False
         return True
 
@@ -223,8 +226,7 @@ def telling_phrases(
     are terms as well, before all others: they say what is asked, not that a text mentions it.
     """
     phrases: dict[tuple[str, ...], Phrase] = {}
-    of_field = {passage.field.partition("#")[0] for passage in document.passages}
-    is_story = noun.rpartition(" ")[2] in WORKS and text_noun(noun, sorted(of_field)) in STORIES
+    is_story = tells_story(document, noun)
 
     def is_taken(text: str) -> bool:
         has_stem = not avoid.isdisjoint(map(mentions.stem, _TOKEN.findall(text)))
@@ -249,7 +251,7 @@ def telling_phrases(
             is_repeated = contains(text, neighbors)
             if is_list and (untelling(text, "keyword") or text.casefold() in matcher.untold):
                 continue
-            is_chance = field in DESCRIPTIONS or (is_story and not may_be_human(text))
+            is_chance = field in DESCRIPTIONS or (is_story and not _is_character(sentence.text, start, text))
             is_of_name = field != "name" and shares_stem(text, document.names)
             if (text.islower() and is_chance and not is_list) or is_of_name or (is_repeated and not is_list):
                 continue
@@ -266,6 +268,18 @@ def telling_phrases(
     return [phrase for phrase in ranked if phrase.score] or [phrase for phrase in ranked if _is_listed(phrase)]
 
 
+def _is_character(sentence: str, start: int, noun: str) -> bool:
+    """Return whether a noun with *a* introduces a person of a story: *a retired boxer*, not *mistaken as a pastor*."""
+    found = _INTRODUCED.search(sentence, 0, start)
+    return found is not None and (found["before"] or "").casefold() not in _NO_CHARACTER and may_be_human(noun)
+
+
+def tells_story(document: Document, noun: str) -> bool:
+    """Return whether the text of a work, which is called ``noun``, is a plot."""
+    fields = {passage.field.partition("#")[0] for passage in document.passages}
+    return noun.rpartition(" ")[2] in WORKS and text_noun(noun, sorted(fields)) in STORIES
+
+
 def _clauses(document: Document, mentions: Mentions, noun: str) -> Iterator[Phrase]:
     """Yield what the description of a node states of it: *known for music*, *on the Danube*."""
     for passage in document.passages:
@@ -273,7 +287,11 @@ def _clauses(document: Document, mentions: Mentions, noun: str) -> Iterator[Phra
             for one in statements(passage.text, noun, document.name):
                 text = passage.text[one.start : one.end]
                 span = Span(passage.field, one.start, one.end, text)
-                yield Phrase(mentions.forms(text), span, text, _OF_CLAUSE, text, False, one[2:])
+                phrase = Phrase(mentions.forms(text), span, text, _OF_CLAUSE, text, False, one[2:])
+                # A freshwater lake: other lakes have fresh water, of which the texts do not say so.
+                is_open = phrase.is_kind and phrase.forms[-1:] == mentions.forms(noun)[-1:]
+                if not is_open and not _PLACED.match(one.one):
+                    yield phrase
 
 
 def is_mention(phrase: Phrase) -> bool:
@@ -281,13 +299,14 @@ def is_mention(phrase: Phrase) -> bool:
     return phrase.predicates is None and phrase.span.field.partition("#")[0] in DESCRIPTIONS
 
 
-def _is_item(phrase: Phrase) -> bool:
+def is_item(phrase: Phrase) -> bool:
+    """Return whether a phrase is an item of a list, such as a keyword."""
     return is_plural(phrase.span.field.partition("#")[0])
 
 
 def _is_listed(phrase: Phrase) -> bool:
     """Return whether a term is from a list or a title rather than from a sentence, where frequent words say little."""
-    return _is_item(phrase) or phrase.span.field.partition("#")[0] in _TITLES
+    return is_item(phrase) or phrase.span.field.partition("#")[0] in _TITLES
 
 
 def _sentences(document: Document, role: Role) -> list[Span]:

@@ -8,22 +8,20 @@ templates only: a user who names a template wants it.
 
 from __future__ import annotations
 
-import re
+from collections.abc import Mapping
 
 from kbkit.answers.algebra import Difference, Hop, Lookup, Operator, Plan
 from kbkit.answers.operator_tree import operators
 from kbkit.answers.parse import parse
 from kbkit.answers.wording import noun_of, noun_phrase
-from kbkit.benchmarks.fit_nodes import below, coverage, head_nouns, is_function, is_sparse, mixed_types
+from kbkit.benchmarks.fit_nodes import below, coverage, head_nouns, is_function, is_sparse, lists_cut, mixed_types
 from kbkit.benchmarks.predicates import unfit_expression
 from kbkit.english.relations import Link
 from kbkit.english.roles import is_untyped
 from kbkit.english.types import THING, WORKS, are_people, type_noun
-from kbkit.english.words import is_person, spoken
+from kbkit.english.words import is_person
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Schema
-
-_PART = re.compile(r"\b(?:parts? of|has parts?|contains|includes|sub\w+ of)\b")
 
 
 def implausible(kb: KnowledgeBase, expression: str) -> str:
@@ -40,9 +38,15 @@ def implausible(kb: KnowledgeBase, expression: str) -> str:
         return f"nodes of type {min(mixed)} are of several kinds"
     if name := _ambiguous(kb.schema, root):
         return f"relation {name} is worded as another one"
+    return _unknown(kb, root) or _implausible_chain(kb, plan)
+
+
+def _unknown(kb: KnowledgeBase, root: Operator) -> str:
+    """Return why the values of a relation of an expression are not known well enough, or ""."""
     if name := _sparse(kb, root):
         return f"too few nodes have a value of relation {name}"
-    return _implausible_chain(kb, plan)
+    name = _cut(kb, root)
+    return f"of relation {name} only the first few values are known" if name else ""
 
 
 def _implausible_chain(kb: KnowledgeBase, plan: Plan) -> str:
@@ -50,16 +54,26 @@ def _implausible_chain(kb: KnowledgeBase, plan: Plan) -> str:
     root = plan.root
     if _turns_back(kb, plan):
         return "a chain that turns back on one relation"
-    middle = _middle(root)
-    if middle == root.type and _is_part(kb.schema, root):
-        return f"{root.type} are parts of others that no name tells"
-    if middle and root.type and _leads_back(root) and describes(kb, middle, root.type):
-        return f"{middle} only describes {root.type}"
-    if middle and root.type and describes(kb, root.type, middle):
-        return f"{root.type} only describes {middle}"
-    if middle and _is_aside(root):
-        return f"{root.type} and the named thing are related only through {middle}"
-    return ""
+    return _of_other_kind(kb, root, _middle(root))
+
+
+def _of_other_kind(kb: KnowledgeBase, root: Operator, middle: str) -> str:
+    """Return why a reader would not go from the start or the middle of a chain to its end, or ""."""
+    hops = _hops(root)
+    if not hops or not middle or not root.type:
+        return ""
+    start, leads_back = hops[0].source.type or "", _leads_back(root)
+    reasons = {
+        # Rivers that flow into a river in Chile.
+        f"{root.type} are asked for by way of others": middle == root.type and not is_untyped(middle),
+        # Mountains in a country that uses the euro.
+        f"{start} only describes {middle}": bool(start) and describes(kb, start, middle),
+        f"{middle} only describes {root.type}": leads_back and describes(kb, middle, root.type),
+        f"{root.type} only describes {middle}": describes(kb, root.type, middle),
+        f"{root.type} are asked for by way of a thing of another type": leads_back and _is_detour(root),
+        f"{root.type} and the named thing are related only through {middle}": _is_aside(root),
+    }
+    return next((why for why, holds in reasons.items() if holds), "")
 
 
 def _ambiguous(schema: Schema, root: Operator) -> str:
@@ -92,12 +106,38 @@ def _turns_back(kb: KnowledgeBase, plan: Plan) -> bool:
 
 def _sparse(kb: KnowledgeBase, root: Operator) -> str:
     """Return a relation of an expression for which most nodes of the resulting type have no value, or ""."""
+    heads = head_nouns(kb) or {}
     for hop in (operator for operator in operators(root) if isinstance(operator, Hop) and operator.type):
         assert hop.type is not None
+        for move in hop.moves if is_untyped(hop.type) else ():
+            if move.relation in heads and _of_few_heads(kb, move.relation, heads):
+                return move.relation
         moves = [(move.relation, move.forward) for move in hop.moves]
         if is_sparse(hop.type, hop.source.type or "", coverage(kb, hop.type, moves)):
             return hop.moves[0].relation
     return ""
+
+
+def _cut(kb: KnowledgeBase, root: Operator) -> str:
+    """Return a relation of an expression that leads to the first few values of nodes, or "".
+
+    *Actors in films by X* would be the first three of each. Nor does a chain follow such a relation back: *directors of
+    films that star X* would leave out the films in which X is the fourth actor.
+    """
+    for hop in (operator for operator in operators(root) if isinstance(operator, Hop)):
+        ways = [(move.relation, move.forward) for move in hop.moves]
+        back = [(relation, not forward) for relation, forward in ways]
+        if lists_cut(kb, hop.source.type, ways) or (_hops(root) and lists_cut(kb, hop.type, back)):
+            return hop.moves[0].relation
+    return ""
+
+
+def _of_few_heads(kb: KnowledgeBase, relation: str, heads: Mapping[str, str]) -> bool:
+    """Return whether fewer than half of the nodes without a type that have a noun, such as films, have a relation."""
+    like = [name for name, noun in heads.items() if noun == heads[relation]]
+    members = kb.session.members(None)
+    counts = {name: int((kb.session.move(name, True).ranges(members)[1] > 0).sum()) for name in like}
+    return 2 * counts[relation] < max(counts.values())
 
 
 def asks_for_own_parts(kb: KnowledgeBase, expression: str) -> bool:
@@ -135,6 +175,15 @@ def _is_aside(root: Operator) -> bool:
     return sum(people[:2]) == 1 and not people[2]
 
 
+def _is_detour(root: Operator) -> bool:
+    """Return whether a chain that leads back starts at a thing of another type, not a work: *lakes in the same country
+    as Mont Blanc*, of which a person would name the country.
+    """
+    hops = _hops(root)
+    start = hops[0].source.type if hops else None
+    return start is not None and start != root.type and type_noun(start).rpartition(" ")[2] not in WORKS
+
+
 def _leads_back(root: Operator) -> bool:
     """Return whether a chain follows a relation forward and back: *in the same language as X*."""
     hops = _hops(root)
@@ -154,13 +203,6 @@ def _middle(root: Operator) -> str:
     """Return the type of the nodes that a chain passes without a name, or ""."""
     hops = _hops(root)
     return hops[0].type or "" if hops else ""
-
-
-def _is_part(schema: Schema, root: Operator) -> bool:
-    """Return whether the last step of a chain leads to parts or wholes: *seas that are part of a sea that ...*."""
-    chain = root.left if isinstance(root, Difference) else root
-    relations = [schema.relation(move.relation) for move in chain.moves] if isinstance(chain, Hop) else []
-    return any(_PART.search(spoken(relation.label or relation.name)) for relation in relations)
 
 
 def describes(kb: KnowledgeBase, node_type: str, other: str) -> bool:

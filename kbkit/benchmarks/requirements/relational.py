@@ -20,7 +20,7 @@ from kbkit.answers.parse import parse
 from kbkit.answers.sample import slot_columns
 from kbkit.answers.suggest import suggest
 from kbkit.answers.templates import Template
-from kbkit.answers.wording import noun_of, noun_phrase, shared_middles
+from kbkit.answers.wording import noun_of, noun_phrase, role_of, shared_middles, slot_nouns
 from kbkit.benchmarks.documents import types_with_text
 from kbkit.benchmarks.fit_nodes import (
     head_nouns,
@@ -31,26 +31,28 @@ from kbkit.benchmarks.fit_nodes import (
     unnamed,
 )
 from kbkit.benchmarks.pipeline import Row, Stage
+from kbkit.benchmarks.requirements.choose import AMOUNT, CLAUSE, ITEM, STORY
 from kbkit.benchmarks.requirements.plausible import implausible
 from kbkit.benchmarks.requirements.unfit_bindings import unfit_bindings
+from kbkit.english.markers import is_marker
 from kbkit.english.noun_phrases import NounPhrase, given
 from kbkit.english.readable import name_problem
-from kbkit.english.relations import REMEDY, roles_of, unworded
+from kbkit.english.relations import REMEDY, roles, roles_of, unworded
 from kbkit.english.roles import TYPES_NEEDED, is_asked, is_label, is_untyped, tail_noun
-from kbkit.english.types import type_noun
+from kbkit.english.types import are_people, type_noun
 from kbkit.english.words import YEARS
 from kbkit.errors import Command, KbError, Option
 from kbkit.kb import KnowledgeBase
 
 Ints = NDArray[np.int64]
 SUGGEST = "suggest"
-_SUGGESTED = 20
+_SUGGESTED = 36
 """Number of suggested templates to use, alternating between types of answers."""
 _CONSIDERED = 200
 _ROUNDS = 4
 _USES, _SHARE = 2, 40
 """An entity is named in at most 2 queries, or in 1 of 40 queries of a large dataset; see :func:`_spread`."""
-_SPARE = 3
+_SPARE = 5
 """Groundings to draw for each that is needed: some have ambiguous names, or were drawn before."""
 _TIERS = (60, 20, 6)
 """Minimum numbers of candidates, from which half as many answers can be wanted."""
@@ -216,8 +218,8 @@ def with_middles(
             int(one) for relation, forward in moves for one in kb.session.move(relation, forward).neighbors(node)
         }
         several = len(middles) > 1
-        roles = roles_of(kind, are_several=several)
-        words = words.sharing(type_noun(kind), f"<{slot}>", roles, are_several=several)
+        told, only = roles_of(kind, are_several=several), roles() if are_people(kind) else {}
+        words = words.sharing(type_noun(kind), f"<{slot}>", told, are_several=several, only=only)
     return _counting_middles(kb, template, words, slots)
 
 
@@ -241,7 +243,7 @@ def _counting_middles(
         middles = np.unique(
             np.concatenate([kb.session.move(move.relation, move.forward).neighbors(node) for move in before.moves])
         )
-        noun = noun_of(before, kb.schema, heads) or type_noun(before.type)
+        noun = role_of(before, kb.schema) or noun_of(before, kb.schema, heads) or type_noun(before.type)
         count = kb.session.has_type(middles, before.type).sum()
         if not any(move.closure for move in before.moves):
             ways = [(move.relation, move.forward) for move in before.moves]
@@ -253,6 +255,22 @@ def _counting_middles(
 def steps_of(template: Template) -> int:
     """Return the number of steps from node to node in a template."""
     return sum(isinstance(part, syntax.Step) for part in syntax.subtrees(template.tree()))
+
+
+def unasked(kb: KnowledgeBase, template: Template) -> set[str]:
+    """Return the kinds of requirements that a question with a template does not have: three are contrived.
+
+    They are items of lists, clauses and amounts beside two named things or labels, and what happens in a story but of
+    the works of a person.
+    """
+    plan = kb.session.resolved(template.tree(), template.expression)
+    types = {operator.type or "" for operator in operators(plan.root)}
+    is_pair = len(plan.slots) > 1
+    kinds = {ITEM, CLAUSE} if is_pair or any(map(is_marker, types)) else set()
+    nouns = slot_nouns(plan, kb.schema, head_nouns(kb) or {})
+    named = [nouns.get(p.source.name, p.type or "") for p in plan.parameters if isinstance(p.source, syntax.Slot)]
+    of_person = steps_of(template) == 1 and all(are_people(name) for name in named)
+    return {*kinds, *([AMOUNT] if is_pair else []), *([] if of_person else [STORY])}
 
 
 def relations_of(template: Template) -> set[str]:
@@ -281,6 +299,7 @@ def draw(
     uses: Counter[tuple[str, str]] = Counter()
     most = max(_USES, len(wanted) // _SHARE)
     left = np.sort(wanted)[::-1]
+    merged = merged_nodes(kb)
     tiers = [tier for tier in _TIERS if bounds[0] < tier <= bounds[1]]
     for tier in [*tiers, *sorted({bounds[0], min(fewest or bounds[0], bounds[0])}, reverse=True)]:
         if not len(left):
@@ -296,6 +315,7 @@ def draw(
         ]
         drawn = _with_named_answers(kb, unambiguous(kb, drawn))
         order = np.random.default_rng((seed, tier)).permutation(len(drawn)).tolist()
+        order.sort(key=lambda at: not merged.isdisjoint(drawn[at].candidates))  # they are dropped if they are answers
         new = _spread([drawn[at] for at in order if drawn[at].expression not in by_expression], count, uses, most)
         by_expression |= {grounding.expression: grounding for grounding in new}
         for grounding, number in zip(new, left.tolist(), strict=False):

@@ -14,14 +14,11 @@ from kbkit.benchmarks.requirements.relational import Grounding
 from kbkit.benchmarks.requirements.textual import Requirement, TextProperty
 from kbkit.benchmarks.requirements.verify import Verified
 
-_MENTIONS = 0.15
-"""Maximum fraction of queries for things whose description mentions a word, if there are enough others."""
-
 
 def with_few_mentions(complete: Sequence[Item], count: int) -> list[Item]:
-    """Return drafts without most of those that ask for what a description mentions, if enough others are left."""
+    """Return drafts without those that ask for what a description mentions, if enough others are left."""
     mentions = [query.id for query in complete if any(is_mention(one) for one in query[Requirement].properties)]
-    most = max(int(_MENTIONS * count), count - (len(complete) - len(mentions)))
+    most = max(0, count - (len(complete) - len(mentions)))
     left_out = {*mentions[most:]}
     return [query for query in complete if query.id not in left_out]
 
@@ -36,12 +33,14 @@ def selected(
 ) -> list[Item]:
     """Return up to ``count`` queries whose numbers of answers fit the target best.
 
-    Trivial queries are dropped if there are others, and near duplicates always.
+    Trivial queries are used if there are too few others, and near duplicates never.
     """
-    known = [query for query in complete if not _is_trivial(query, templates)] or complete
-    known = [known[position] for position in distinct([_names_and_answers(query) for query in known])]
+    plain = sorted(complete, key=lambda query: _is_trivial(query, templates))
+    known = [plain[position] for position in distinct([_names_and_answers(query) for query in plain])]
     first = {_stated(query): query for query in reversed(known)}
     known = [query for query in known if not _stated(query)[0] or first[_stated(query)] is query]
+    others = sum(not _is_trivial(query, templates) for query in known)
+    known = known[: max(others, count)]
     wanted = target.counts(min(count, len(known)), max_answers)
     return [known[position] for position in select([len(query[Verified].answers) for query in known], wanted)]
 

@@ -18,15 +18,18 @@ from kbkit.english.stems import words_of
 from kbkit.english.types import STORIES
 
 _VERBS = (("mentions", "mention"), ("mentions", "mention"), ("refers to", "refer to"))
-_OF_WORK = ("features {x}", "feature {x}")
-"""What works say whose stories contain terms."""
+_OF_WORK = (
+    Clause("features {x}", "feature {x}"),
+    Clause("has {x} among its characters", "have {x} among their characters", "with {x} among the characters"),
+)
+"""What works say whose stories contain people."""
 _OF_LISTS = ("the {n1} {x}",)
 _OF_TEXTS = ("{t} that {v} {x}", "{t} {doing} {x}")
 """Objects of *have* for nodes whose texts contain the terms ``x``: ``t`` is *a plot*, ``n`` *their plots*."""
 _TAGGED = "tagged {x}"
 _FIRST = ("from ", "in ", "of ", "founded ")
 """How modifiers begin that stay next to the noun."""
-_TAGS = 0.7
+_TAGS = 0.8
 """Probability that keywords are tags."""
 _CLAUSE = 0.5
 """Probability that the terms of a text are a clause of the noun (*that have a description with a port in it*)."""
@@ -36,7 +39,7 @@ _LISTING = re.compile(r"(?:Find|Give|List|Name|Please|Show) ")
 """Frames that ask for all things of a kind."""
 _SLOT = re.compile(r"\{\w+\}")
 _CLOSE = re.compile(r"\{np\} \{vp\}")
-_REDUCED = 0.7
+_REDUCED = 0.9
 """Probability that clauses are short: *bordering Chad*, *of Chad*."""
 _ROLE = 0.1
 """Probability that a query uses a frame of its role."""
@@ -76,8 +79,13 @@ class Requirements:
     noun: str = ""
 
 
-def requirements(properties: Iterable[TextProperty], noun: str, rng: np.random.Generator) -> Requirements:
-    """Return requirements in words; ``noun`` is the word for the texts, such as *description*."""
+def requirements(
+    properties: Iterable[TextProperty], noun: str, rng: np.random.Generator, phrase: NounPhrase | None = None
+) -> Requirements:
+    """Return requirements in words; ``noun`` is the word for the texts, such as *description*.
+
+    ``phrase`` are the relations, whose verb is not used again: not *films featuring Ann Lee that feature a boxer*.
+    """
     properties = list(properties)
     several, whose = [], []
     modifiers: list[tuple[str, Clause]] = []
@@ -90,7 +98,11 @@ def requirements(properties: Iterable[TextProperty], noun: str, rng: np.random.G
         singular, plural = _VERBS[int(rng.integers(len(_VERBS)))]
         is_tag = is_many and rng.random() < _TAGS
         if noun in STORIES:
-            said = Clause(_OF_WORK[0].format(x=listed), _OF_WORK[1].format(x=listed))
+            ways = [clause for own in (phrase.clauses if phrase else ()) for clause in (own, *own.others)]
+            is_used = any("featur" in f"{clause.plural} {clause.reduced}" for clause in ways)
+            way = _OF_WORK[-1 if is_used else int(rng.integers(len(_OF_WORK)))]
+            one, more, reduced = (text.format(x=listed) for text in (way.singular, way.plural, way.reduced))
+            said = Clause(one, more, reduced)
             clauses.append(said)
         elif is_tag:
             said = Clause(f"is tagged {listed}", f"are tagged {listed}")

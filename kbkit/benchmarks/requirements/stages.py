@@ -28,6 +28,7 @@ from kbkit.benchmarks.requirements.relational import RELATIONAL, Grounding, Name
 from kbkit.benchmarks.requirements.settings import NAME_TEXT, RequirementSettings
 from kbkit.benchmarks.requirements.textual import READER, TEXTUAL, Requirement, TextProperty
 from kbkit.benchmarks.requirements.verify import VERIFIED, Check, SpanJudgement, Verified, VerifiedAnswer
+from kbkit.benchmarks.requirements.work_years import WorkYears
 from kbkit.english.names import article_of, written_name
 from kbkit.english.noun_phrases import NounPhrase
 from kbkit.english.types import text_noun
@@ -45,8 +46,9 @@ _FEW = 8
 """Candidates of a query up to which relations alone are enough if the KB offers no other requirement."""
 _RELATIONS = 0.4
 """Fraction of such queries without a requirement if only texts offer one, so that not all queries ask for texts."""
-_SPARE, _SPARE_WITH_MODEL = 1.8, 1.2
-"""Groundings per query: some are dropped, and a selection comes closer to the wanted numbers of answers."""
+_SPARE, _SPARE_BARE, _SPARE_WITH_MODEL = 1.8, 4.0, 1.2
+"""Groundings per query: some are dropped, and a selection comes closer to the wanted numbers of answers. More are drawn
+if the answers have no attributes: then many have no requirement."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,11 @@ class StagesRun:
         """The suggested templates that leave out the parts of parts."""
         suggested = [one for one in self.templates.values() if one.id.startswith(relational.SUGGEST)]
         return frozenset(one.id for one in suggested if asks_for_own_parts(self.kb, one.expression))
+
+    @cached_property
+    def years(self) -> WorkYears:
+        """The years of works, whose titles several share."""
+        return WorkYears(self.kb)
 
     @cached_property
     def merged(self) -> frozenset[int]:
@@ -171,7 +178,9 @@ class StagesRun:
     def stages(self, pipeline: Pipeline) -> list[Item]:
         """Run all stages."""
         kb, settings = self.kb, self.settings
-        count = int(settings.count * (_SPARE_WITH_MODEL if self.calls else _SPARE)) + 5
+        are_bare = any(one.answer and not kb.schema.type(one.answer).attributes for one in self.templates.values())
+        spare = _SPARE_WITH_MODEL if self.calls else _SPARE_BARE if are_bare else _SPARE
+        count = int(settings.count * spare) + 5
         least, fewest = settings.least_candidates
         bounds = (least, self.max_candidates)
         batch = _BATCH_WITH_MODEL if self.calls else _BATCH
@@ -200,7 +209,7 @@ class StagesRun:
     def textual(self, queries: Sequence[Item]) -> list[Requirement]:
         """Choose the gold answer, the role and the properties of each query."""
         documents = self.documents(node for query in queries for node in query[Grounding].candidates)
-        chooser = Chooser(self.kb, self.matcher, documents)
+        chooser = Chooser(self.kb, self.matcher, documents, read=self.documents)
         rows: list[Requirement] = []
         waiting: list[tuple[int, Document, Role, int]] = []
         for position, query in enumerate(queries):
@@ -225,16 +234,19 @@ class StagesRun:
                 limit = max(1, min(self.settings.max_properties, _MOST - relational.steps_of(template)))
                 wanted, alone = query[Grounding].wanted, self.settings.relations_only is None
                 stated = relational.relations_of(template)
+                without = relational.unasked(self.kb, template)
                 gold, properties = chooser.choose(
-                    nodes, hidden, role, wanted, limit, rng, alone=alone, relations=stated, noun=self.noun(query)
-                )
+                    nodes, hidden, role, wanted, limit, rng,
+                    alone=alone, relations=stated, noun=self.noun(query), without=without,
+                )  # fmt: skip
                 # Types without texts and attributes are asked for by relations alone, as phenotypes in the paper.
                 has_any = node_type in self.types_with_text or bool(self.settings.text)
                 has_phrases_alone = chooser.has_phrases_alone(node_type)
                 may_stand = alone and (fits(len(nodes), wanted) or len(nodes) <= _FEW)
                 if may_stand and rng.random() < _RELATIONS and has_phrases_alone:
                     properties = []
-                may_stand |= alone and has_phrases_alone and len(nodes) <= self.max_answers
+                is_pair = len(query[Grounding].slots) > 1
+                may_stand |= alone and (has_phrases_alone or is_pair) and len(nodes) <= self.max_answers
                 if not properties and has_any and not may_stand:
                     dropped = "no telling phrase or condition"
             elif node_type in self.types_with_text:
@@ -268,7 +280,8 @@ class StagesRun:
         if self.calls:
             wordings = self._fused(self.calls, queries, [golds[query[Requirement].gold].type for query in queries])
         else:
-            wordings = [self._worded(query) for query in queries]
+            started = self._meeting_starts(queries)
+            wordings = [self._worded(query, is_other=query.id in started) for query in queries]
 
         def problem(query: Item, row: FusedQuery) -> str:
             if row.query and leaks(row.query, golds[query[Requirement].gold].names):
@@ -296,19 +309,22 @@ class StagesRun:
         ordered = [wordings[position] for position in range(len(queries))]
         return fuse.rephrased(calls, queries, ordered, types, roles)
 
-    def _worded(self, query: Item) -> FusedQuery:
-        """Word a query without a model: in a frame, or after the question of a template that cannot be worded."""
+    def _worded(self, query: Item, *, is_other: bool) -> FusedQuery:
+        """Word a query without a model: in a frame, or after the question of a template that cannot be worded.
+
+        ``is_other``: a node that the query names would be an answer too.
+        """
         rng, grounding, required = self.rng(3, query), query[Grounding], query[Requirement]
         phrase = self.phrases[grounding.template]
         gold_type = self.kb.schema.type_of(required.gold).name
-        words = sentences.requirements(required.properties, self.text_noun(gold_type, self.noun(query)), rng)
+        noun = self.text_noun(gold_type, self.noun(query))
+        words = sentences.requirements(required.properties, noun, rng, phrase)
         if phrase is None:
             condition = f" Name only those that {words.several}." if words.several else ""
             plain = varied = f"{grounding.question}{condition}"
             relations = grounding.question
         else:
-            if phrase.is_other and not self._includes_start(grounding):
-                phrase = dataclasses.replace(phrase, is_other=False)
+            phrase = dataclasses.replace(phrase, is_other=phrase.is_other and is_other)
             template = self.templates[grounding.template]
             phrase = relational.with_middles(self.kb, template, phrase, grounding.slots)
             articles = {kind.name: article_of(kind) for kind in self.kb.schema.node_types}
@@ -316,6 +332,7 @@ class StagesRun:
             roles = slot_nouns(plan, self.kb.schema, head_nouns(self.kb) or {})
             names = {
                 slot: written_name(entity.name, roles.get(slot, entity.type), articles.get(entity.type, ""))
+                + self.years.after(entity, roles.get(slot, entity.type))
                 for slot, entity in grounding.slots.items()
             }
             named = phrase.filled(names)
@@ -323,19 +340,28 @@ class StagesRun:
         required_words = count_words(f"{words.noun} {words.several}")
         return FusedQuery(query.id, plain, varied, count_words(relations), required_words)
 
-    def _includes_start(self, grounding: Grounding) -> bool:
-        """Return whether *other* is needed: the relations lead back to a node that the query names."""
-        expression = self.templates[grounding.template].expression
-        keys: dict[str, Any] = {slot: f"#{entity.key}" for slot, entity in grounding.slots.items()}
-        answers = self.kb.answers(expression, **keys)
-        return any(f"{one.type}#{one.key}" in answers for one in grounding.slots.values())
+    def _meeting_starts(self, queries: Sequence[Item]) -> set[str]:
+        """Return the ids of the queries that need *other*: the relations lead back to a node that the query names, and
+        it meets the requirements. *Other lakes at least 400 m deep in the same country as X* would say that X is deep.
+        """
+        starts: dict[str, list[int]] = {}
+        for query in queries:
+            grounding = query[Grounding]
+            expression = self.templates[grounding.template].expression
+            keys: dict[str, Any] = {slot: f"#{entity.key}" for slot, entity in grounding.slots.items()}
+            answers = self.kb.answers(expression, **keys)
+            named = [f"{one.type}#{one.key}" for one in grounding.slots.values()]
+            starts[query.id] = [self.kb.find(name) for name in named if name in answers]
+        documents = self.documents({node for nodes in starts.values() for node in nodes})
+        chooser = Chooser(self.kb, self.matcher, documents)
+        return {query.id for query in queries if chooser.count(starts[query.id], query[Requirement].properties)}
 
     # -- stage 4 ------------------------------------------------------------------------------------------------------
 
     def verified(self, queries: Sequence[Item]) -> list[Verified]:
         """Verify the candidates of each query, with proofs of their relations and spans of their texts."""
         documents = self.documents(node for query in queries for node in query[Grounding].candidates)
-        chooser = Chooser(self.kb, self.matcher, documents)
+        chooser = Chooser(self.kb, self.matcher, documents, read=self.documents)
         if not self.calls:
             return [self._by_rule(query, chooser, documents) for query in queries]
         texts = {query.id: [p.text for p in fuse.used_properties(query)] for query in queries}

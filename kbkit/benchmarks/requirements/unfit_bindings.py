@@ -17,6 +17,8 @@ from kbkit.english.roles import is_untyped
 from kbkit.english.types import WORKS, are_people, type_noun
 from kbkit.kb import KnowledgeBase
 
+_FEW = 3
+"""Nodes that a person would name."""
 _LEFT_OUT = 0.2
 """Minimum fraction of the nodes of one path that the other path leaves out."""
 
@@ -41,7 +43,8 @@ def unfit_bindings(
 def _idle(kb: KnowledgeBase, tree: syntax.Expression, bindings: pl.DataFrame, sizes: Mapping[int, int]) -> set[int]:
     """Return the bindings of two paths that meet in which one path is redundant or incomplete.
 
-    A path is redundant if it excludes hardly any node: *by Jane Doe and in English*, if all her films are in English.
+    A path is redundant if it excludes hardly any node: *by Jane Doe and in English*, if all her films are in English; a
+    person would name the few nodes of a path.
     It is incomplete if many nodes of the other path have no value of its relation: *dramas by Jane Doe*, if many of
     her films have no genre.
     """
@@ -56,7 +59,7 @@ def _idle(kb: KnowledgeBase, tree: syntax.Expression, bindings: pl.DataFrame, si
         binding
         for of_arm in counts
         for binding, count in of_arm.items()
-        if sizes.get(binding, 0) > (1 - _LEFT_OUT) * count
+        if count <= _FEW or sizes.get(binding, 0) > (1 - _LEFT_OUT) * count
     }
     for arm, own, other in ((arms[0], counts[0], 1), (arms[1], counts[1], 0)):
         if (known := _with_value(kb, arm)) is None:
@@ -108,7 +111,7 @@ def _unfit_middles(
     """Return the bindings of chains with a middle that is several things in one node, or that a person would name.
 
     That is *one of the same countries as the Rhine*, where the named thing has several middles and nothing says what
-    they are of it; and the only one that is identified by anything but a work: *married to the theoretical physicist*,
+    they are of it; and the few that are identified by anything but a work: *married to the theoretical physicist*,
     *next to the country that the Zugspitze lies in*.
     """
     found: set[int] = set()
@@ -126,7 +129,8 @@ def _unfit_middles(
             middles = {
                 int(one) for relation, forward in moves for one in kb.session.move(relation, forward).neighbors(node)
             }
-            is_riddle = is_named and ((len(middles) > 1) if leads_back else (len(middles) == 1))
+            few = 1 if is_untyped(types[slot]) else _FEW
+            is_riddle = is_named and ((len(middles) > 1) if leads_back else (len(middles) <= few))
             if is_riddle or not merged.isdisjoint(middles):
                 found.add(binding)
     return found

@@ -129,7 +129,7 @@ def satisfying(world: KnowledgeBase, entry: dict[str, Any], node_type: str) -> t
     """
     table = quote(world.schema.type(node_type).table)
     if "condition" in entry:
-        where = entry["condition"].replace(", ", " AND ").replace('"', "'")
+        where = re.sub(r", (?=\w+ [<>=])", " AND ", entry["condition"]).replace('"', "'")
         keys = set(world.sql(f"SELECT key FROM {table} WHERE {where}")["key"])
         return keys, keys
     words = re.findall(r"[^\W_]+", entry["text"].lower())

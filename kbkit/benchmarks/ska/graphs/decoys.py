@@ -7,17 +7,13 @@ that mention its phrases, and the relations exclude those.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from kbkit.benchmarks.documents import Document, read_documents
 from kbkit.benchmarks.evidence import leaks, padded_words
-from kbkit.benchmarks.requirements.choose import Chooser
-from kbkit.benchmarks.requirements.phrases import Mentions
 from kbkit.kb import KnowledgeBase
 from kbkit.stores.adjacency import Ids
 
@@ -26,8 +22,6 @@ PASSAGES = {"node": pl.Int32, "field": pl.String, "position": pl.Int64, "text": 
 WORD = re.compile(r"[^\W_]+")
 _SEARCHED, _KEPT = 60, 8
 """Nodes that are looked at, and decoys that are kept."""
-_POOL = 2_000
-"""Nodes of a type whose texts may mention a phrase too."""
 
 
 def mentions(column: str, words: Sequence[str]) -> pl.Expr:
@@ -79,48 +73,3 @@ def told(passages: pl.DataFrame, names: Sequence[str], answers: Collection[int])
     """Return whether passages tell answers apart from decoys because only those name what the question names."""
     naming = {node for node, text in passages.select("node", "text").iter_rows() if leaks(text, names)}
     return bool(naming) and naming <= set(answers)
-
-
-class ContestedChooser(Chooser):
-    """Chooses phrases that other nodes of the type mention too, so that a question with one needs the relations.
-
-    A description that only mentions a word is not asked for.
-    """
-
-    def _phrases(self, *args: Any, **further: Any) -> list[Any]:
-        candidates, document = args[:2]
-        pool = self._pool(document.type)
-        options = super()._phrases(*args, **further)
-        return [option for option in options if not option.is_mention and pool.has_other(option.forms, candidates)]
-
-    def _pool(self, node_type: str) -> _DecoyPool:
-        if node_type not in self._pools:
-            kind = self._kb.schema.type(node_type)
-            nodes = np.arange(kind.first, kind.last + 1)
-            if len(nodes) > _POOL:
-                nodes = np.sort(np.random.default_rng(0).choice(nodes, _POOL, replace=False))
-            self._pools[node_type] = _DecoyPool(read_documents(self._kb, nodes.tolist()), self.mentions)
-        return self._pools[node_type]
-
-    @cached_property
-    def _pools(self) -> dict[str, _DecoyPool]:
-        return {}
-
-
-class _DecoyPool:
-    """The stems of some documents, by which phrases are looked up."""
-
-    def __init__(self, pool: Mapping[int, Document], mentions: Mentions) -> None:
-        self._texts: dict[int, str] = {}
-        self._nodes: dict[str, set[int]] = {}
-        for node, document in pool.items():
-            stems = [mentions.forms(passage.text) for passage in document.passages]
-            self._texts[node] = "\n".join(f" {' '.join(words)} " for words in stems)
-            for stem in {stem for words in stems for stem in words}:
-                self._nodes.setdefault(stem, set()).add(node)
-
-    def has_other(self, stems: Sequence[str], candidates: Collection[int]) -> bool:
-        """Return whether a document of no candidate has some stems in this order."""
-        wanted, known = f" {' '.join(stems)} ", [self._nodes.get(stem, set()) for stem in stems]
-        nodes = set.intersection(*known) if known else set()
-        return any(wanted in self._texts[node] for node in nodes.difference(candidates))

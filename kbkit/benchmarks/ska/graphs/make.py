@@ -37,7 +37,7 @@ _MIN_TRIPLES = 200
 """Least number of triples of an instance with texts (section 3.2.1 of the paper)."""
 _MIN_UNITS = 2 * _MIN_TRIPLES
 """Least size of the noise with texts, for as many triples."""
-_SPARE = {False: (2.5, 5), True: (8.0, 100)}
+_SPARE = {False: (4.0, 10), True: (12.0, 150)}
 """Questions drawn for each instance, and some more, so that the numbers of positive units can be chosen; few have
 a text that says what those of other nodes say too."""
 _SIZES = {False: (0.05, 0.27, 0.24, 0.16, 0.28), True: (0.0, 0.2, 0.26, 0.24, 0.3)}

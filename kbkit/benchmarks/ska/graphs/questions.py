@@ -35,7 +35,6 @@ from kbkit.benchmarks.requirements.relational import Grounding
 from kbkit.benchmarks.requirements.settings import RequirementSettings, complete_settings
 from kbkit.benchmarks.requirements.stages import StagesRun
 from kbkit.benchmarks.requirements.textual import READER, Requirement, role_for
-from kbkit.benchmarks.ska.graphs.decoys import ContestedChooser
 from kbkit.benchmarks.ska.graphs.subgraphs import two_way
 from kbkit.english.markers import is_marker
 from kbkit.english.noun_phrases import NounPhrase
@@ -284,14 +283,16 @@ def _expression(item: Item) -> str:
 def _required(run: StagesRun, items: Sequence[Item], kind: str, limit: int) -> list[Requirement]:
     """Return 1 to ``limit`` requirements of a kind for each grounding; a row without any is dropped."""
     documents = run.documents(node for item in items for node in item[Grounding].candidates)
-    chooser = (ContestedChooser if kind == PHRASE else Chooser)(run.kb, run.matcher, documents, kind)
+    chooser = Chooser(run.kb, run.matcher, documents, kind)
     rows = []
     for item in items:
         rng, nodes, wanted = run.rng(2, item), item[Grounding].candidates, item[Grounding].wanted
         role = role_for(list(run.roles.values()), documents[nodes[0]].type, rng)
         hidden = [name for node in nodes for name in documents[node].names]
         hidden += [slot.name for slot in item[Grounding].slots.values()]
-        gold, properties = chooser.choose(nodes, hidden, role, wanted, limit, rng, noun=run.noun(item))
+        without = relational.unasked(run.kb, run.templates[item[Grounding].template])
+        noun = run.noun(item)
+        gold, properties = chooser.choose(nodes, hidden, role, wanted, limit, rng, noun=noun, without=without)
         meets = np.logical_and.reduce([np.ones(len(nodes), bool), *chooser.masks(nodes, properties)])
         answers = np.array(nodes)[meets].tolist()
         dropped = "" if properties else f"no telling {kind}"

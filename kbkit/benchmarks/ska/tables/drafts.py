@@ -19,6 +19,7 @@ from kbkit.english.askable import is_technical
 from kbkit.english.attributes import is_popularity
 from kbkit.english.names import listed_names
 from kbkit.english.types import WORKS
+from kbkit.english.verbs import GRADES
 
 _T = TypeVar("_T")
 _MAX_KEY = 60
@@ -151,16 +152,23 @@ class Drafter:
         return f"{self.key.sql} = {values[0]}" if len(values) == 1 else f"{self.key.sql} IN ({', '.join(values)})"
 
     def group(
-        self, count: int, rng: np.random.Generator, fit: Callable[[int], bool] = lambda _: True
+        self,
+        count: int,
+        rng: np.random.Generator,
+        fit: Callable[[int], bool] = lambda _: True,
+        size: int = 0,
     ) -> RowGroup | None:
         """Return two rows by their names, or, for a larger ``count``, some by what they share; all of them fit.
+
+        ``size`` is the number of conditions (0: one or two).
 
         A longer list of names with nothing in common makes an unnatural question. In a part of a source, which may
         lack rows that share something, those that do are named.
         """
         if count == 2 and not self.noun:
             return self._by_names(self.some(2, rng, fit))
-        found = self._conditions(_GROUPED, rng, size=1 + int(rng.random() < 0.3)) if self.noun else None
+        size = size or 1 + int(rng.random() < 0.3)
+        found = self._conditions(_GROUPED, rng, size=size) if self.noun else None
         if found is None or not all(fit(row) for row in found[1]):
             return None
         clauses, rows = found
@@ -218,13 +226,15 @@ class Drafter:
         if not all(self._can_name(self.key.cells[row]) for row in rows):
             return None
         where = " AND ".join(clause.sql for clause in clauses)
-        verb = wording.predicate(clauses)
+        is_split = len(clauses) > 1 and bool(clauses[0].after)  # which movies directed by Ann Lee are from 1999?
+        verb = wording.predicate(clauses[1:] if is_split else clauses)
+        nouns = wording.noun_phrase(self.nouns, clauses[:1]) if is_split else self.nouns
         phrase = wording.noun_phrase(self.nouns, clauses)
         if not verb:
             verb = f"are {phrase}"
             text = wording.drawn("several_np", rng, things=phrase)
         else:
-            text = wording.drawn("several", rng, nouns=self.nouns, predicate=verb, things=phrase)
+            text = wording.drawn("several", rng, nouns=nouns, predicate=verb, things=phrase)
         sql = f"SELECT {self.key.sql} FROM table_rows WHERE {where}"
         return TableDraft("filter", text, sql, where, tuple(rows), _topics(clauses))
 
@@ -267,7 +277,8 @@ class Drafter:
             c
             for c in self.asked
             if c.kind == CATEGORY and wording.can_ask(c) and not c.is_plural and " of the " not in c.noun
-        ]
+            and c.noun.rpartition(" ")[2] not in GRADES
+        ]  # fmt: skip
         if count < 2 or count > _MAX_ANSWERS or not columns or not self.noun:
             return None
         column = _one_of(columns, rng)
@@ -275,6 +286,8 @@ class Drafter:
         if not rows:
             return None
         key, cell = self.key.cells[rows[0]], column.cells[rows[0]]
+        if any(cell in other.split(", ") for other in column.counts if ", " in other):
+            return None  # a mountain in Chile and Argentina is in the same country as one in Argentina
         given = self.named(rows)
         sql = (
             f"SELECT {self.key.sql} FROM table_rows WHERE {column.sql} = (SELECT {column.sql} FROM table_rows"
@@ -329,15 +342,17 @@ class Drafter:
         return f"whichever of {group.text} has {'' if most in ('more', 'fewer') else 'the '}{most} {column.noun}"
 
     def compare(self, count: int, rng: np.random.Generator) -> TableDraft | None:
-        """Ask for a cell of that row of a group whose number is the largest or the smallest."""
+        """Ask which row of a group has the largest or the smallest number, or of two named rows for a cell of it."""
         numbered = self._numbered(count, rng, self.measured)
         is_high = bool(rng.random() < 0.65)
         if numbered is None or not self._extreme(numbered[0], numbered[1].rows, is_high=is_high):
             return None
         column, group = numbered
         which = self.which(column, group, is_high=is_high)
-        others = [c for c in self.asked if c not in (column, *group.given)]
         rows = group.rows
+        if group.clauses:
+            return self._row_of(column, group, which, rng, is_high=is_high)
+        others = [c for c in self.asked if c not in (column, *group.given)]
         columns = [c for c in others if all(self.has_value(c, row) for row in rows)
                    and len({c.cells[row] for row in rows}) > 1 and len(c.counts) > 2]  # fmt: skip
         if not columns or not which:
@@ -347,6 +362,17 @@ class Drafter:
         sql = f"SELECT {asked.sql} FROM table_rows WHERE {group.guarded}"
         sql += f" ORDER BY {column.number_sql} {order} LIMIT 1"
         text = wording.lookup(asked, which, rng, self.noun)
+        return TableDraft("compare", text, sql, group.where, group.uses, group.topics)
+
+    def _row_of(
+        self, column: WebColumn, group: RowGroup, which: str, rng: np.random.Generator, *, is_high: bool
+    ) -> TableDraft | None:
+        """Ask for the row itself, not for another cell of it: nobody asks who directed the shortest movie from Peru."""
+        if not which or column.kind == YEAR or not all(self._can_name(self.key.cells[row]) for row in group.rows):
+            return None
+        sql = f"SELECT {self.key.sql} FROM table_rows WHERE {group.guarded}"
+        sql += f" ORDER BY {column.number_sql} {'DESC' if is_high else 'ASC'} LIMIT 1"
+        text = wording.drawn("extreme", rng, which=which)
         return TableDraft("compare", text, sql, group.where, group.uses, group.topics)
 
     def highest(self, count: int, rng: np.random.Generator) -> TableDraft | None:
@@ -390,7 +416,7 @@ class Drafter:
 
     def count_among(self, count: int, rng: np.random.Generator) -> TableDraft | None:
         """Ask how many of a group of three or more rows meet a further condition; some do, and some do not."""
-        group = self.group(count, rng) if count > 2 else None
+        group = self.group(count, rng, size=1) if count > 2 else None
         if group is None:
             return None
         rows = group.rows

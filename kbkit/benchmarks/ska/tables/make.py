@@ -42,7 +42,7 @@ _KINDS: dict[str, tuple[float, int, int]] = {
     "lookup": (1.0, 1, 1),
     "filter": (0.5, 1, 6),
     "compare": (1.0, 2, 8),
-    "highest": (0.5, 2, 8),
+    "highest": (0.8, 2, 8),
     "sum": (1.0, 2, 5),
     "same": (0.35, 2, 5),
     "count among": (0.6, 3, 8),

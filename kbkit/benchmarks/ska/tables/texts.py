@@ -185,10 +185,13 @@ class TextDrafter:
             return None
         row, described = drawn
         texts = self._passages(row, described)
+        # The highest mountain of Crete: a name tells where it is.
+        is_named = any(word[:1].isupper() for phrase in described.phrases for word in phrase.split()[1:])
         columns = [
             c for c in self._drafter.asked
             if self._drafter.has_value(c, row) and not is_popularity(c.noun)
             and not self._gives(texts, c.cells[row])
+            and not (is_named and c.noun.rpartition(" ")[2] in wording.PLACES)
         ]  # fmt: skip
         if not columns:
             return None
