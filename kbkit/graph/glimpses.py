@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -10,7 +11,10 @@ import numpy as np
 from kbkit.answers import members
 from kbkit.display.render import cell
 from kbkit.english.headings import attribute_heading, figure, relation_heading
+from kbkit.english.question_words import FUNCTION_WORDS
+from kbkit.english.words import lemmas_of
 from kbkit.graph.titles import titles
+from kbkit.stores.folding import caseless
 
 if TYPE_CHECKING:
     from kbkit.schema import Relation
@@ -18,8 +22,10 @@ if TYPE_CHECKING:
 
 _GROUPS, _NAMES = 2, 3
 """Maximum number of relations of a node, and of names of each."""
-_MORE_GROUPS, _ATTRIBUTES, _SHORT = 4, 4, 60
+_MORE_GROUPS, _ATTRIBUTES, _SHORT = 8, 4, 60
 """Maximum number of relations and of attributes among the facts of a node, and of characters of a value."""
+_QUERY_WORDS, _NAME_WORDS = 60, 6
+"""Maximum number of words of a query among which names are looked for, and of words of a name."""
 
 
 class _Neighbours(NamedTuple):
@@ -27,36 +33,84 @@ class _Neighbours(NamedTuple):
 
     relation: Relation
     of_head: bool
+    heading: str
     ids: list[int]
     more: bool
 
 
-def facts(stores: Stores, nodes: Iterable[int]) -> dict[int, str]:
-    """Return for each node its first short attributes and neighbours: *year 1992; was directed by: Clint Eastwood*."""
-    listed = list(nodes)
-    near = glimpses(stores, listed, _MORE_GROUPS) if stores.has("adjacency") else {}
-    own = _attributes(stores, listed)
-    return {node: "; ".join(filter(None, (own.get(node), near.get(node)))) for node in listed}
+class _Mentioned(NamedTuple):
+    """What a query mentions: the stems of its words, nodes by their names, and the types of these."""
+
+    stems: frozenset[str] = frozenset()
+    nodes: frozenset[int] = frozenset()
+    types: frozenset[str] = frozenset()
+
+    def in_heading(self, heading: str) -> bool:
+        return not self.stems.isdisjoint(_stems(heading))
 
 
-def _attributes(stores: Stores, nodes: list[int]) -> dict[int, str]:
-    """Return for each node its first attributes that have short values."""
+def facts(stores: Stores, nodes: Mapping[int, str], query: str = "") -> dict[int, str]:
+    """Return for each node short attributes and neighbours: *year 1992; was directed by: Clint Eastwood*.
+
+    ``nodes`` have the texts that are shown beside them: what these contain is left out. What a ``query`` mentions comes
+    first, then the first attribute, the relations, and the other attributes.
+    """
+    listed, mentioned = list(nodes), _mentioned(stores, query)
+    near = _described(stores, nodes, _MORE_GROUPS, mentioned) if stores.has("adjacency") else {}
+    own = _attributes(stores, listed, mentioned)
+    found = {}
+    for node in listed:
+        asked, others = own.get(node, ((), ()))
+        first, rest = near.get(node, ([], []))
+        found[node] = "; ".join([*asked, *first, *others[:1], *rest, *others[1:]])
+    return found
+
+
+def _attributes(stores: Stores, nodes: list[int], mentioned: _Mentioned) -> dict[int, tuple[list[str], list[str]]]:
+    """Return for each node its first attributes that have short values: those that are mentioned, and others."""
     by_type: dict[str, list[int]] = {}
     for node, found in stores.nodes.rows(nodes).items():
         by_type.setdefault(found.type, []).append(node)
-    result: dict[int, str] = {}
+    result: dict[int, tuple[list[str], list[str]]] = {}
     for kind, own in by_type.items():
-        known = stores.schema.type(kind).attributes
+        known = [(one.name, attribute_heading(one.label or one.name)) for one in stores.schema.type(kind).attributes]
         if not known:
             continue
+        asked = {name for name, heading in known if mentioned.in_heading(heading)}
         for row in members.frame(stores, np.array(sorted(own), np.int32), kind).iter_rows(named=True):
             shown = [
-                f"{attribute_heading(one.label or one.name)} {text}"
-                for one in known
-                if row[one.name] is not None and len(text := cell(figure(one.name, row[one.name]))) <= _SHORT
+                (name in asked or caseless(str(row[name])) in mentioned.stems, f"{heading} {text}")
+                for name, heading in known
+                if row[name] is not None and len(text := cell(figure(name, row[name]))) <= _SHORT
             ]
-            result[row["id"]] = "; ".join(shown[:_ATTRIBUTES])
+            first = [text for is_asked, text in shown if is_asked][:_ATTRIBUTES]
+            others = [text for is_asked, text in shown if not is_asked]
+            result[row["id"]] = (first, others[: _ATTRIBUTES - len(first)])
     return result
+
+
+def _mentioned(stores: Stores, query: str) -> _Mentioned:
+    """Return what a query mentions: of names, the longest ones from the left."""
+    words = [word for word in re.split(r"[^\w'.&-]+", query) if word][:_QUERY_WORDS]
+    found: list[int] = []
+    at = 0
+    while at < len(words):
+        lengths = range(min(_NAME_WORDS, len(words) - at), 0, -1)
+        names = [" ".join(words[at : at + length]).strip("'.-") for length in lengths]
+        names = [name if caseless(name) not in FUNCTION_WORDS else "" for name in names]
+        same = [stores.nodes.by_name(None, [name])[0] if name else [] for name in names]
+        best = next((place for place, rows in enumerate(same) if rows), None)
+        if best is not None:
+            found += [row.id for row in same[best]]
+        at += 1 if best is None else lengths[best]
+    types = {row.type for row in stores.nodes.rows(found).values()}
+    return _Mentioned(_stems(query), frozenset(found), frozenset(types))
+
+
+def _stems(text: str) -> frozenset[str]:
+    """Return the words of a text, and their base forms, without those that say nothing."""
+    own = {caseless(word) for word in re.findall(r"\w+", text)} - FUNCTION_WORDS
+    return frozenset(own | {lemma for word in own for lemmas in lemmas_of(word).values() for lemma in lemmas})
 
 
 def glimpses(stores: Stores, nodes: Iterable[int], groups: int = _GROUPS) -> dict[int, str]:
@@ -64,33 +118,52 @@ def glimpses(stores: Stores, nodes: Iterable[int], groups: int = _GROUPS) -> dic
 
     They are those of the first ``groups`` relations that have some.
     """
-    rows = stores.nodes.rows(list(nodes))
-    found = {node: _neighbours(stores, node, row.type, groups) for node, row in rows.items()}
-    others = stores.nodes.rows(list({other for own in found.values() for group in own for other in group.ids}))
+    found = _described(stores, dict.fromkeys(nodes, ""), groups, _Mentioned())
+    return {node: "; ".join([*first, *rest]) for node, (first, rest) in found.items()}
+
+
+def _described(
+    stores: Stores, nodes: Mapping[int, str], groups: int, mentioned: _Mentioned
+) -> dict[int, tuple[list[str], list[str]]]:
+    """Return for each node the neighbours by relations that are mentioned, and by others, in words."""
+    rows = stores.nodes.rows(nodes)
+    found = {node: _neighbours(stores, node, row.type, groups, mentioned) for node, row in rows.items()}
+    others = stores.nodes.rows({other for own in found.values() for _, group in own for other in group.ids})
     titled = titles(stores, others)
     result = {}
     for node, own in found.items():
-        parts = []
-        for relation, of_head, ids, more in own:
-            kind = others[ids[0]].type
-            heading = relation_heading(stores.schema, relation.name, rows[node].type, kind, of_head=of_head)
-            names = [titled.get(other, others[other].name or others[other].key) for other in ids]
-            parts.append(f"{heading}: {', '.join(names)}{', …' if more else ''}")
-        if parts:
-            result[node] = "; ".join(parts)
+        text = caseless(nodes[node])
+        parts: tuple[list[str], list[str]] = ([], [])
+        for is_asked, group in own:
+            names = [titled.get(other, others[other].name or others[other].key) for other in group.ids]
+            if not all(caseless(name) in text for name in names):
+                parts[not is_asked].append(f"{group.heading}: {', '.join(names)}{', …' if group.more else ''}")
+        if any(parts):
+            result[node] = parts
     return result
 
 
-def _neighbours(stores: Stores, node: int, kind: str, limit: int) -> list[_Neighbours]:
-    groups: list[_Neighbours] = []
-    for relation in stores.schema.relations:
-        sides = [(True, stores.adjacency.forward, {one.head for one in relation.signatures})]
+def _neighbours(
+    stores: Stores, node: int, kind: str, limit: int, mentioned: _Mentioned
+) -> list[tuple[bool, _Neighbours]]:
+    """Return the first groups of neighbours of a node, those that are mentioned first, and whether each is."""
+    groups: list[tuple[bool, _Neighbours]] = []
+    schema, named = stores.schema, np.array(sorted(mentioned.nodes), np.int32)
+    for relation in schema.relations:
+        sides = [(True, stores.adjacency.forward, [(one.head, one.tail) for one in relation.signatures])]
         if not relation.symmetric:
-            sides.append((False, stores.adjacency.backward, {one.tail for one in relation.signatures}))
+            backward = [(one.tail, one.head) for one in relation.signatures]
+            sides.append((False, stores.adjacency.backward, backward))
         for of_head, rows, kinds in sides:
-            if kind not in kinds or len(groups) >= limit:
+            if all(kind != own for own, _ in kinds) or (len(groups) >= limit and not mentioned.stems):
                 continue
             ids = rows(relation.name).neighbors(node)
-            if len(ids):
-                groups.append(_Neighbours(relation, of_head, ids[:_NAMES].tolist(), len(ids) > _NAMES))
-    return groups
+            if not len(ids):
+                continue
+            same = ids[np.isin(ids, named)]
+            ordered = list(dict.fromkeys([*same.tolist(), *ids[:_NAMES].tolist()]))[:_NAMES]
+            other = stores.nodes.row(ordered[0]).type
+            heading = relation_heading(schema, relation.name, kind, other, of_head=of_head)
+            is_asked = len(same) > 0 or other in mentioned.types or mentioned.in_heading(heading)
+            groups.append((is_asked, _Neighbours(relation, of_head, heading, ordered, len(ids) > _NAMES)))
+    return sorted(groups, key=lambda pair: not pair[0])[:limit]

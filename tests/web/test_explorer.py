@@ -1185,6 +1185,7 @@ def test_known_answers_are_judged(world_kb: Path, tmp_path: Path) -> None:
     [judge] = [link for link in Page(run.text).links() if link.startswith("/label?")]
     form = client.get(judge)
     assert 'The answers of continent:"Africa" -> country (at most 100) join the hits' in shown(form)
+    assert '<option value="country" selected>' in form.text  # all answers are countries
     sent = {"q": "African countries", "answers": 'continent:"Africa" -> country', "annotator": "ann", "type": "country"}
     page = client.post("/label", data=sent)
     assert page.url.path == "/label/1"
@@ -1201,7 +1202,16 @@ def test_known_answers_are_judged(world_kb: Path, tmp_path: Path) -> None:
     client.post("/label/1/add", data={"answers": "mountain{max height_m}", "annotator": "ann"})
     assert labels.query("1").pool[-1] == "mountain#mount-everest"
     many = client.post("/label/1/add", data={"answers": "country", "annotator": "ann"})
-    assert "Of the 197 answers of the expression, the first 100 joined the hits." in shown(many)
+    added = labels.last_added("1")
+    assert len(added) > 40
+    assert f"{len(added)} nodes added, of 197 answers Take back" in shown(many)
+    labels.grade("1", added[0], 0, "ann")
+    undone = client.post("/label/1/undo", data={})
+    assert (undone.url.path, added[0] in labels.query("1").pool) == ("/label/1", True)
+    assert set(added[1:]).isdisjoint(labels.query("1").pool)
+    assert labels.last_added("1") == []
+    again = client.post("/label/1/add", data={"answers": "mountain{max height_m}", "annotator": "ann"})
+    assert "Nothing was added: the answer is among the hits." in shown(again)
     for wrong, said in (({"node": "Nepall"}, "Nepall"), ({"answers": "countri"}, "countri"), ({}, "Nothing to add")):
         refused = client.post("/label/1/add", data={**wrong, "annotator": "ann"})
         assert (refused.status_code >= 400, said in shown(refused)) == (True, True)
@@ -1214,7 +1224,10 @@ def test_queries_are_pasted_edited_and_deleted(world_kb: Path, tmp_path: Path) -
     sent = {"queries": "long rivers\n\n high  mountains \nlong rivers\n", "annotator": "Zoë", "type": "river"}
     assert client.post("/label/many", data=sent).status_code == 200
     assert [(one.text, one.type) for one in labels.queries()] == [("long rivers", "river"), ("high mountains", "river")]
-    assert 'value="Zoë"' in client.get("/label").text  # the annotator is remembered
+    form = client.get("/label").text  # the annotator and the type are remembered
+    assert ('value="Zoë"' in form, '<option value="river" selected>' in form) == (True, True)
+    assert "Grade the next query: long rivers" in shown(client.get("/label"))
+    assert 'id="open" href="/label/2"' in client.get("/label/1").text
     mixed = client.post("/label/many", data={**sent, "queries": "deep lakes\n" + "x" * 2001})
     assert "too long. Use at most 2,000 characters. The queries below were not saved." in shown(mixed)
     assert [one.text for one in labels.queries()][2:] == ["deep lakes"]
@@ -1222,7 +1235,7 @@ def test_queries_are_pasted_edited_and_deleted(world_kb: Path, tmp_path: Path) -
         assert client.post("/label/many", data={**sent, "queries": queries}).status_code == 400
     labels.grade("1", labels.query("1").pool[0], 2, "ann")
     page = client.post("/label/1/edit", data={"q": "the longest rivers", "note": "by length", "annotator": "Zoë"})
-    assert re.search("the longest rivers by length", shown(page))
+    assert re.search("the longest rivers 0 of .* by length", shown(page))
     assert "Delete the query and its 1 grade by all annotators?" in shown(page)
     refused = client.post("/label/1/edit", data={"q": "", "note": "", "annotator": "Zoë"})
     assert (refused.status_code, "The query is empty" in shown(refused)) == (400, True)

@@ -6,10 +6,12 @@ import contextlib
 import hashlib
 import re
 import threading
+import unicodedata
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -67,6 +69,8 @@ _HEADERS = {
 _MARK = Markup("<mark>{}</mark>")
 _RELATION = re.compile(r" -> \[([^\[\]]+)\] -> ")
 """A relation between two nodes in a line of a proof."""
+_FILE_NAME = 80
+"""Maximum number of characters of the name of a file to save."""
 _KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _YEAR = "public, max-age=31536000, immutable"
 
@@ -228,21 +232,28 @@ class Site(Pages):
                 return name
         return given
 
-    def describe(self, rows: Iterable[dict[str, Any]], text: str, *, in_full: bool = False) -> None:
+    def describe(self, rows: Iterable[dict[str, Any]], text: str, query: str | None = None) -> None:
         """Give rows of nodes without a name a title as their name, and those without a ``text`` some neighbours.
 
-        ``in_full`` gives all rows attributes and neighbours.
+        With a ``query``, all rows get attributes and neighbours that the text does not have, first what it mentions.
         """
         listed = list(rows)
         found = titles(self.kb.stores, [row["id"] for row in listed])
-        if in_full:
-            seen = facts(self.kb.stores, [row["id"] for row in listed])
+        if query is not None:
+            seen = facts(self.kb.stores, {row["id"]: row.get(text) or "" for row in listed}, query)
         else:
             bare = [row["id"] for row in listed if not row.get(text)] if self.kb.has("adjacency") else []
             seen = glimpses(self.kb.stores, bare)
         for row in listed:
             row["name"] = found.get(row["id"], row["name"])
             row["glimpse"] = seen.get(row["id"], "")
+
+    def attachment(self, kind: str, *words: str) -> dict[str, str]:
+        """Return the headers of a file to save; its name has that of the KB and some words: ``world-rhine-danube.md``."""
+        joined = re.sub(r"[^\w.]+", "-", "-".join([self.kb.schema.name, *words])).strip("-.")[:_FILE_NAME].strip("-.")
+        plain = unicodedata.normalize("NFKD", joined).encode("ascii", "ignore").decode() or "kbkit"
+        disposition = f"attachment; filename=\"{plain}.{kind}\"; filename*=UTF-8''{quote(joined or plain)}.{kind}"
+        return {"Content-Disposition": disposition, "Cache-Control": "no-store"}
 
     def in_words(self, line: str) -> str:
         """Return a line of a proof with the names of relations in words: *Jaws → has genre → Thriller*."""
