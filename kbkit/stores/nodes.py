@@ -179,8 +179,9 @@ class Nodes(NodeDirectory):
         return found
 
     def shortest_references(self, frame: pl.DataFrame) -> pl.Series:
-        """Return what names each node (``type``, ``key``) in runs and judgements: its key, or ``type#key`` where several
-        nodes of the KB have the key.
+        """Return what names each node (``type``, ``key``) in runs and judgements.
+
+        It is the key, or ``type#key`` where several nodes of the KB have the key.
         """
         import polars as pl
 

@@ -213,7 +213,7 @@ class Labels:
         return changed
 
     def next_open(self, annotator: str, after: str = "") -> LabelledQuery | None:
-        """Return the first query after another one, or else the first of all, with nodes that an annotator has not graded."""
+        """Return the first query after another one, or else of all, with nodes that an annotator has not graded."""
         grades = {item for item, one in self.grades(annotator).items() if one.mark is not None}
         queries = self.queries()
         start = next((at for at, query in enumerate(queries, 1) if query.id == after), 0)

@@ -249,7 +249,7 @@ class Site(Pages):
             row["glimpse"] = seen.get(row["id"], "")
 
     def attachment(self, kind: str, *words: str) -> dict[str, str]:
-        """Return the headers of a file to save; its name has that of the KB and some words: ``world-rhine-danube.md``."""
+        """Return the headers of a file to save, named after the KB and some words: ``world-rhine-danube.md``."""
         joined = re.sub(r"[^\w.]+", "-", "-".join([self.kb.schema.name, *words])).strip("-.")[:_FILE_NAME].strip("-.")
         plain = unicodedata.normalize("NFKD", joined).encode("ascii", "ignore").decode() or "kbkit"
         disposition = f"attachment; filename=\"{plain}.{kind}\"; filename*=UTF-8''{quote(joined or plain)}.{kind}"
