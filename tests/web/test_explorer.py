@@ -235,7 +235,7 @@ def test_a_graph_grows_and_shrinks_by_addresses(client: Any, world: KnowledgeBas
     assert len(fetch(opened["toggle"])["nodes"]) == len(names)
     assert client.get("/graph", params={"node": "country#RUS"}).status_code == 200
     assert "Well-known nodes" in shown(client.get("/graph"))
-    graphml = client.get(first["files"]["graphml"])
+    graphml = client.get(first["graphml"])
     assert graphml.text.count("<node ") == len(names)
     assert "attachment" in graphml.headers["content-disposition"]
     assert client.get("/graph/data", params={"node": "x"}, headers=PART).status_code == 404
@@ -260,7 +260,7 @@ def test_paths_are_listed_and_drawn(client: Any, world: KnowledgeBase) -> None:
     data = client.get("/paths/data", params=ends).json()
     assert data["layered"]
     assert data["nodes"][0]["name"] == "France"
-    assert client.get(data["files"]["graphml"]).status_code == 200
+    assert client.get(data["graphml"]).status_code == 200
     none = client.get("/paths", params={**ends, "relation": "speaks"})
     assert "No path of at most 6 steps" in shown(none)
     unknown = client.get("/paths", params={"from": "Frence", "to": "Tokyo"})
@@ -288,7 +288,10 @@ def test_paths_avoid_hubs_and_types_and_are_saved_as_text(client: Any, world: Kn
     assert {kind for kind, _ in inner(type="country")} == {"country"}
     text = client.get("/paths/file", params={**ends, "format": "md"})
     assert text.headers["content-type"].startswith("text/markdown")
-    assert re.search(r"^# Nepal to France\n\n\d+ shortest paths.*^1\. Nepal .* France", text.text, re.S | re.M)
+    assert re.search(r"^# Nepal to France\n\n\d+ paths: .*^1\. Nepal .* France", text.text, re.S | re.M)
+    assert re.search(r"## Source\n\nKB world, generation 0001, built on [\d-]{10}, licence .*; kbkit [\d.]+", text.text)
+    assert "/paths?from=Nepal&to=France>" in text.text
+    assert 'filename="world-Nepal-France.md"' in text.headers["content-disposition"]
     assert "- France: `country#FRA`" in text.text
 
 
@@ -296,8 +299,9 @@ def test_nodes_that_are_unknown_have_suggestions(client: Any) -> None:
     chosen = shown(client.get("/paths", params={"from": "Sea", "to": "Nepal"})).partition("Instead of")[2]
     assert chosen.startswith(" Sea : Red Sea")  # whole words before similar ones
     assert "No name is like xyzzyq" in shown(client.get("/paths", params={"from": "xyzzyq", "to": "Nepal"}))
-    assert "Enter a node in the field to." in shown(client.get("/paths", params={"from": "Nepal", "to": ""}))
-    assert "Enter a node in" not in shown(client.get("/paths"))
+    half = client.get("/paths", params={"from": "Nepal", "to": ""})
+    assert "Now enter the other node, in the field To." in shown(half)
+    assert "nter a node in" not in shown(client.get("/paths"))
     graph = client.get("/graph", params={"node": "Lake"})
     assert graph.status_code == 404
     assert "Did you mean '" in shown(graph)

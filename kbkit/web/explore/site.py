@@ -18,11 +18,14 @@ from markupsafe import Markup, escape
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, Response
 
-from kbkit import assets
+from kbkit import __version__, assets
+from kbkit.directory.generations import now
+from kbkit.display.drawing import page
 from kbkit.display.drawing.colours import of_types
+from kbkit.display.drawing.text import middle
 from kbkit.display.node_data import edge_attributes, shown_name
 from kbkit.display.render import cell, clean
-from kbkit.english.headings import attribute_heading, relation_words
+from kbkit.english.headings import attribute_heading, relation_label
 from kbkit.errors import (
     Command,
     DamagedError,
@@ -45,13 +48,14 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.routing import Route
 
+    from kbkit.display.drawing.model import Drawing
     from kbkit.executor.vocabulary import Vocabulary
     from kbkit.kb import KnowledgeBase
     from kbkit.web.explore.running import Handler
 
 _HERE = Path(__file__).parent
 _SCRIPTS = (
-    "labels.js", "graph.js", "panel.js",
+    "labels.js", "graph.js", "panel.js", "picture.js",
     "vendor/codemirror.min.js", "vendor/cytoscape.min.js", "vendor/fcose.min.js", "vendor/htmx.min.js",
     "vendor/interpreter.min.js", "vendor/vega-lite.min.js", "vendor/vega.min.js",
     "vendor/world.svg",
@@ -71,6 +75,8 @@ _RELATION = re.compile(r" -> \[([^\[\]]+)\] -> ")
 """A relation between two nodes in a line of a proof."""
 _FILE_NAME = 80
 """Maximum number of characters of the name of a file to save."""
+_RELATION_LABEL = 44
+"""Maximum number of characters of the label of a line."""
 _KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _YEAR = "public, max-age=31536000, immutable"
 
@@ -250,17 +256,44 @@ class Site(Pages):
 
     def attachment(self, kind: str, *words: str) -> dict[str, str]:
         """Return the headers of a file to save, named after the KB and some words: ``world-rhine-danube.md``."""
-        joined = re.sub(r"[^\w.]+", "-", "-".join([self.kb.schema.name, *words])).strip("-.")[:_FILE_NAME].strip("-.")
-        plain = unicodedata.normalize("NFKD", joined).encode("ascii", "ignore").decode() or "kbkit"
-        disposition = f"attachment; filename=\"{plain}.{kind}\"; filename*=UTF-8''{quote(joined or plain)}.{kind}"
+        name = self.file_name(*words)
+        plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().strip("-.") or "kbkit"
+        disposition = f"attachment; filename=\"{plain}.{kind}\"; filename*=UTF-8''{quote(name)}.{kind}"
         return {"Content-Disposition": disposition, "Cache-Control": "no-store"}
+
+    def file_name(self, *words: str) -> str:
+        """Return the name of a file to save, without its ending."""
+        joined = re.sub(r"[^\w.]+", "-", clean("-".join([self.kb.schema.name, *words])))
+        return joined.strip("-.")[:_FILE_NAME].strip("-.") or "kbkit"
+
+    def source(self) -> str:
+        """Return what a result is from: the KB, its generation and licence, and the day."""
+        manifest = self.kb.manifest
+        licence = f", licence {manifest.recipe['licence']}" if manifest.recipe["licence"] else ""
+        built = f"generation {manifest.generation}, built on {manifest.created[:10]}"
+        return f"KB {self.kb.schema.name}, {built}{licence}; kbkit {__version__}, {now()[:10]}"
+
+    def drawn(self, drawing: Drawing, *words: str) -> dict[str, Any]:
+        """Return a drawing as the scripts read it, with the relations in words, and what its files say.
+
+        ``words`` name the files.
+        """
+        shown = page.content(drawing)
+        for relation in shown["relations"]:
+            relation["label"] = middle(self.relation_label(relation["key"]), _RELATION_LABEL)
+        about = {"saved_as": self.file_name(*words), "source": self.source()}
+        return {**shown, "title": drawing.title, "summary": drawing.summary, **about}
+
+    def relation_label(self, name: str) -> str:
+        """Return the one wording of a relation from its head to its tail."""
+        return relation_label(self.kb.schema, name)
 
     def in_words(self, line: str) -> str:
         """Return a line of a proof with the names of relations in words: *Jaws → has genre → Thriller*."""
         return _RELATION.sub(self._arrow, line)
 
     def _arrow(self, match: re.Match[str]) -> str:
-        known = {relation.name: relation_words(relation) for relation in self.kb.schema.relations}
+        known = {relation.name: self.relation_label(relation.name) for relation in self.kb.schema.relations}
         return f" \N{RIGHTWARDS ARROW} {known[match[1]]} \N{RIGHTWARDS ARROW} " if match[1] in known else match[0]
 
     def type_class(self, name: str) -> str:
