@@ -883,8 +883,9 @@ class KnowledgeBase:
 
     def suspicions(self) -> pl.DataFrame:
         """Look for data that may be wrong: kind, type, part, finding, number, sql (lists the rows); of the kinds
-        contradiction, extreme (values more than 10 interquartile ranges beyond the quartiles), spelling, equal names,
-        isolated, missing, without (a relation that most nodes of the type have) and cardinality (edges per node).
+        contradiction, extreme (values far below or above the others), spelling, placeholder (names such as *None*),
+        equal names, isolated, missing, without (a relation that most nodes of the type have) and cardinality (edges per
+        node).
 
         ``part`` is the attribute or relation. The 200 largest types and relations are looked at.
         """

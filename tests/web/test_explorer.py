@@ -648,7 +648,15 @@ def test_suspicious_data_is_listed_with_queries(client: Any, world: KnowledgeBas
     assert found == [links.page("/query", q=sql, language="sql") for sql in findings["sql"]]
     answer = client.get(found[0].replace("/query?", "/query/view?"), headers=PART)
     assert re.search(r"[1-9]\d* rows? in", shown(answer))
-    assert "kbkit duplicates" in shown(page)
+    files = {of: client.get("/check/file", params={"of": of}) for of in ("findings", "nodes", "duplicates", "x")}
+    assert [answer.status_code for answer in files.values()] == [200, 200, 200, 400]
+    assert 'filename="world-check-findings.csv"' in files["findings"].headers["content-disposition"]
+    assert pl.read_csv(files["findings"].content)["finding"].to_list() == findings["finding"].to_list()
+    nodes = pl.read_csv(files["nodes"].content)
+    assert nodes.filter((nodes["kind"] == "isolated") & (nodes["type"] == "lake"))["name"].len() == 1
+    assert "Nodes that may be the same" in shown(client.get("/check/duplicates"))
+    pairs = client.get("/check/duplicates", headers=PART)
+    assert len(Page(pairs.text).links()) == 1 + 2 * pl.read_csv(files["duplicates"].content).height
 
 
 def test_a_link_of_another_site_runs_no_query(client: Any) -> None:
