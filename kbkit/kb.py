@@ -229,6 +229,7 @@ class KnowledgeBase:
     def well_known(self, limit: int = 10) -> pl.DataFrame:
         """Return nodes to begin with: those with the most neighbours of each type in turn; columns as :meth:`popular`.
 
+        Of a type with an attribute that counts people, such as votes, they are those with the most.
         Types whose nodes are values that many others share, such as years and genres, are left out.
         """
         from kbkit.graph.nodes import well_known

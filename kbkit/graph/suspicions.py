@@ -175,14 +175,14 @@ def _extremes(tables: Tables, kind: NodeType, ranges: list[_Range]) -> Iterator[
     if not sides:
         return
     parts = []
-    for one, word, least_first in sides:
-        number = "min" if word == "below" else "max"
-        for condition in least_first:
-            where = f"FILTER ({condition})"
-            parts.append(f"count(*) {where}, {number}({identifier(one.attribute.name)}) {where}")
+    for one, word, conditions in sides:
+        farthest_of = "min" if word == "below" else "max"
+        for bound in conditions:
+            where = f"FILTER ({bound})"
+            parts.append(f"count(*) {where}, {farthest_of}({identifier(one.attribute.name)}) {where}")
     row = iter(tables.rows(f"SELECT {', '.join(parts)} FROM {identifier(kind.table)}")[0])
     for one, word, conditions in sides:
-        counted = [(condition, next(row), next(row)) for condition in conditions]
+        counted = [(bound, next(row), next(row)) for bound in conditions]
         alone = [found for found in counted[:-1] if found[1] == 1]
         condition, count, farthest = [*alone, counted[-1]][0]
         if 0 < count <= max(1, _TAIL * one.known):

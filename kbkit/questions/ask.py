@@ -114,7 +114,8 @@ class AskResult:
         doubts = [f"no meaning found for {words}"] if words else []
         if self.reading is None or self.reading is self._read.chain:
             unread = dict.fromkeys(self._read.ignored or [self._read.by_clauses.reason])
-            doubts += [f"{what} is not read" for what in unread if what]
+            told = {repr(word) for word in self.unexplained}
+            doubts += [f"{what} is not read" for what in unread if what and what not in told]
         return doubts
 
     @property

@@ -659,6 +659,32 @@ def test_suspicious_data_is_listed_with_queries(client: Any, world: KnowledgeBas
     assert len(Page(pairs.text).links()) == 1 + 2 * pl.read_csv(files["duplicates"].content).height
 
 
+def test_rows_lead_to_the_nodes_that_they_name(client: Any) -> None:
+    def view(text: str, language: str = "sql") -> Any:
+        return client.get("/query/view", params={"q": text, "language": language}, headers=PART)
+
+    for columns in ("key, name", "type, key", "type, name"):
+        page = view(f"SELECT {columns} FROM nodes WHERE name IN ('Nepal', 'Danube')")
+        assert {"/node/country/NPL", "/node/river/danube"} < set(Page(page.text).links()), columns
+    unclear = view("SELECT 'NPL' AS key, 'France' AS name UNION ALL SELECT 'BTN', 'Bhutan'")
+    assert [link for link in Page(unclear.text).links() if link.startswith("/node")] == ["/node/country/BTN"]
+    steps = view('river -> [flows_into] -> sea:"Black Sea"', "answers")
+    assert "The answers are the last part of the expression: seas." in shown(steps)
+    whole = view("continent", "answers")
+    assert "The answers are" not in shown(whole)
+    assert ("Why" in shown(whole), "Why" in shown(steps)) == (False, True)
+    same = view("SELECT name AS key, name, id FROM continent")
+    assert "key" in shown(same)  # what a person asked for is shown
+    file = client.get("/query/file", params={"q": "SELECT 1 AS x", "format": "csv"})
+    assert 'filename="world-SELECT-1-AS-x.csv"' in file.headers["content-disposition"]
+
+
+def test_two_nodes_lead_to_their_paths_first(client: Any) -> None:
+    page = client.get("/search/reading", params={"q": "How are Nepal and France related?"})
+    assert shown(page).startswith("Paths between Nepal and France")
+    assert shown(page).count("'related'") <= 1
+
+
 def test_a_link_of_another_site_runs_no_query(client: Any) -> None:
     foreign = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
     led = client.get("/query/run", params={"q": "SELECT 42"}, headers=foreign, follow_redirects=False)

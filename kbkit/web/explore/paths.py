@@ -55,7 +55,6 @@ class _Paths:
             except KbError as error:  # with the form, where it can be mended
                 problem = error
         schema = self._site.kb.schema
-        relations = [(r.name, relation_label(schema, r.name)) for r in schema.relations]
         status = status_of(problem) if problem else 200
         return self._site.page(
             "paths.html",
@@ -65,7 +64,7 @@ class _Paths:
             found=found,
             problem=said(problem),
             meant=self._meant(asked) if problem else {},
-            all_relations=relations,
+            all_relations=list(self._site.relation_headings.items()),
             all_types=[(t.name, t.members) for t in schema.node_types if t.members],
             hub=hub_degree(self._site.kb.stores),
             in_words=lambda path: _in_words(schema, path),

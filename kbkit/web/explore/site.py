@@ -7,6 +7,7 @@ import hashlib
 import re
 import threading
 import unicodedata
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -25,7 +26,7 @@ from kbkit.display.drawing.colours import of_types
 from kbkit.display.drawing.text import middle
 from kbkit.display.node_data import edge_attributes, shown_name
 from kbkit.display.render import cell, clean
-from kbkit.english.headings import attribute_heading, relation_label
+from kbkit.english.headings import attribute_heading, relation_label, relation_words
 from kbkit.errors import (
     Command,
     DamagedError,
@@ -280,20 +281,25 @@ class Site(Pages):
         """
         shown = page.content(drawing)
         for relation in shown["relations"]:
-            relation["label"] = middle(self.relation_label(relation["key"]), _RELATION_LABEL)
+            relation["label"] = middle(relation_label(self.kb.schema, relation["key"]), _RELATION_LABEL)
+            relation["heading"] = self.relation_headings[relation["key"]]
         about = {"saved_as": self.file_name(*words), "source": self.source()}
         return {**shown, "title": drawing.title, "summary": drawing.summary, **about}
 
-    def relation_label(self, name: str) -> str:
-        """Return the one wording of a relation from its head to its tail."""
-        return relation_label(self.kb.schema, name)
+    @cached_property
+    def relation_headings(self) -> dict[str, str]:
+        """The relations in words by name; those with the same verb have their names, too."""
+        labels = {one.name: relation_label(self.kb.schema, one.name) for one in self.kb.schema.relations}
+        counts = Counter(labels.values())
+        words = {one.name: relation_words(one) for one in self.kb.schema.relations}
+        return {name: label if counts[label] == 1 else f"{label} ({words[name]})" for name, label in labels.items()}
 
     def in_words(self, line: str) -> str:
         """Return a line of a proof with the names of relations in words: *Jaws → has genre → Thriller*."""
         return _RELATION.sub(self._arrow, line)
 
     def _arrow(self, match: re.Match[str]) -> str:
-        known = {relation.name: self.relation_label(relation.name) for relation in self.kb.schema.relations}
+        known = {relation.name: relation_label(self.kb.schema, relation.name) for relation in self.kb.schema.relations}
         return f" \N{RIGHTWARDS ARROW} {known[match[1]]} \N{RIGHTWARDS ARROW} " if match[1] in known else match[0]
 
     def type_class(self, name: str) -> str:

@@ -117,7 +117,7 @@
     }));
     filters.replaceChildren(
       boxes("Types", data.types.filter(({ count }) => count).map(({ name, count }) => [`type:${name}`, name, count])),
-      boxes("Relations", [...counts].map(([r, count]) => [`relation:${data.relations[r].key}`, data.relations[r].label, count])),
+      boxes("Relations", [...counts].map(([r, count]) => [`relation:${data.relations[r].key}`, data.relations[r].heading, count])),
     );
   }
 
