@@ -199,13 +199,13 @@ def well_known(stores: Stores, limit: int) -> pl.DataFrame:
         shared = not is_described and counts[one.first : one.last + 1].mean() > usual
         (values if shared else entities).append((not is_described, one))
     chosen = sorted(entities or values, key=lambda pair: (pair[0], -pair[1].count))
-    tops = [_noticed(stores, one, limit).with_columns(place=pl.int_range(pl.len())) for _, one in chosen]
+    tops = [noticed(stores, one, limit).with_columns(place=pl.int_range(pl.len())) for _, one in chosen]
     if not tops:
         return popular(stores, None, 0)
     return pl.concat(tops).sort("place", maintain_order=True).head(limit).drop("place")
 
 
-def _noticed(stores: Stores, kind: NodeType, limit: int) -> pl.DataFrame:
+def noticed(stores: Stores, kind: NodeType, limit: int) -> pl.DataFrame:
     """Return the nodes of a type that most people noticed, if an attribute counts them (votes), else the popular."""
     import polars as pl
 

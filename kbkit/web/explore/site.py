@@ -26,7 +26,8 @@ from kbkit.display.drawing.colours import of_types
 from kbkit.display.drawing.text import middle
 from kbkit.display.node_data import edge_attributes, shown_name
 from kbkit.display.render import cell, clean
-from kbkit.english.headings import attribute_heading, relation_label, relation_words
+from kbkit.english.headings import attribute_heading, relation_label
+from kbkit.english.words import spoken
 from kbkit.errors import (
     Command,
     DamagedError,
@@ -291,8 +292,10 @@ class Site(Pages):
         """The relations in words by name; those with the same verb have their names, too."""
         labels = {one.name: relation_label(self.kb.schema, one.name) for one in self.kb.schema.relations}
         counts = Counter(labels.values())
-        words = {one.name: relation_words(one) for one in self.kb.schema.relations}
-        return {name: label if counts[label] == 1 else f"{label} ({words[name]})" for name, label in labels.items()}
+        return {
+            name: label if counts[label] == 1 or label == spoken(name) else f"{label} ({spoken(name)})"
+            for name, label in labels.items()
+        }
 
     def in_words(self, line: str) -> str:
         """Return a line of a proof with the names of relations in words: *Jaws → has genre → Thriller*."""

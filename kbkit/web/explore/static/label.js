@@ -74,8 +74,12 @@
       button.click();
       wanted = current = next; // at once, for the next key
     };
-    if (key === "j" || key === "ArrowDown") go(current + 1);
-    else if (key === "k" || key === "ArrowUp") go(current - 1);
+    const move = (position) => {
+      go(position);
+      if (wanted !== null) wanted = current; // while a grade is being saved
+    };
+    if (key === "j" || key === "ArrowDown") move(current + 1);
+    else if (key === "k" || key === "ArrowUp") move(current - 1);
     else if (key === "0" || key === "1" || key === "2") {
       done.push(current);
       press(current, key, following(current));
