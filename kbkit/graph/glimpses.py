@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,18 +13,21 @@ from kbkit.answers import members
 from kbkit.display.render import cell
 from kbkit.english.headings import attribute_heading, figure, relation_heading
 from kbkit.english.question_words import FUNCTION_WORDS
-from kbkit.english.words import lemmas_of
+from kbkit.english.words import lemmas_of, singular
 from kbkit.graph.titles import titles
 from kbkit.stores.folding import caseless
 
 if TYPE_CHECKING:
     from kbkit.schema import Relation
     from kbkit.stores import Stores
+    from kbkit.stores.node_directory import NodeRow
 
 _GROUPS, _NAMES = 2, 3
 """Maximum number of relations of a node, and of names of each."""
 _MORE_GROUPS, _ATTRIBUTES, _SHORT = 8, 4, 60
 """Maximum number of relations and of attributes among the facts of a node, and of characters of a value."""
+_NAMED, _ASKED, _OTHER = range(3)
+"""Ranks of groups of neighbours."""
 _QUERY_WORDS, _NAME_WORDS = 60, 6
 """Maximum number of words of a query among which names are looked for, and of words of a name."""
 
@@ -52,8 +56,8 @@ class _Mentioned(NamedTuple):
 def facts(stores: Stores, nodes: Mapping[int, str], query: str = "") -> dict[int, str]:
     """Return for each node short attributes and neighbours: *year 1992; was directed by: Clint Eastwood*.
 
-    ``nodes`` have the texts that are shown beside them: what these contain is left out. What a ``query`` mentions comes
-    first, then the first attribute, the relations, and the other attributes.
+    ``nodes`` have the texts that are shown beside them: what these contain is left out. First come neighbours that a
+    ``query`` names, then attributes and relations that it mentions, one attribute, the other relations and attributes.
     """
     listed, mentioned = list(nodes), _mentioned(stores, query)
     near = _described(stores, nodes, _MORE_GROUPS, mentioned) if stores.has("adjacency") else {}
@@ -61,8 +65,8 @@ def facts(stores: Stores, nodes: Mapping[int, str], query: str = "") -> dict[int
     found = {}
     for node in listed:
         asked, others = own.get(node, ((), ()))
-        first, rest = near.get(node, ([], []))
-        found[node] = "; ".join([*asked, *first, *others[:1], *rest, *others[1:]])
+        named, first, rest = near.get(node, ([], [], []))
+        found[node] = "; ".join([*named, *asked, *first, *others[:1], *rest, *others[1:]])
     return found
 
 
@@ -98,13 +102,20 @@ def _mentioned(stores: Stores, query: str) -> _Mentioned:
         lengths = range(min(_NAME_WORDS, len(words) - at), 0, -1)
         names = [" ".join(words[at : at + length]).strip("'.-") for length in lengths]
         names = [name if caseless(name) not in FUNCTION_WORDS else "" for name in names]
-        same = [stores.nodes.by_name(None, [name])[0] if name else [] for name in names]
+        same = [_called(stores, name) if name else [] for name in names]
         best = next((place for place, rows in enumerate(same) if rows), None)
         if best is not None:
             found += [row.id for row in same[best]]
         at += 1 if best is None else lengths[best]
     types = {row.type for row in stores.nodes.rows(found).values()}
     return _Mentioned(_stems(query), frozenset(found), frozenset(types))
+
+
+def _called(stores: Stores, name: str) -> list[NodeRow]:
+    """Return the nodes with a name, or else with its singular: *thrillers*."""
+    one = singular(name)
+    found = stores.nodes.by_name(None, [name])[0]
+    return found or (stores.nodes.by_name(None, [one])[0] if one != name else [])
 
 
 def _stems(text: str) -> frozenset[str]:
@@ -119,13 +130,13 @@ def glimpses(stores: Stores, nodes: Iterable[int], groups: int = _GROUPS) -> dic
     They are those of the first ``groups`` relations that have some.
     """
     found = _described(stores, dict.fromkeys(nodes, ""), groups, _Mentioned())
-    return {node: "; ".join([*first, *rest]) for node, (first, rest) in found.items()}
+    return {node: "; ".join(itertools.chain(*parts)) for node, parts in found.items()}
 
 
 def _described(
     stores: Stores, nodes: Mapping[int, str], groups: int, mentioned: _Mentioned
-) -> dict[int, tuple[list[str], list[str]]]:
-    """Return for each node the neighbours by relations that are mentioned, and by others, in words."""
+) -> dict[int, tuple[list[str], list[str], list[str]]]:
+    """Return for each node the neighbours in words: named ones, by relations that are mentioned, and others."""
     rows = stores.nodes.rows(nodes)
     found = {node: _neighbours(stores, node, row.type, groups, mentioned) for node, row in rows.items()}
     others = stores.nodes.rows({other for own in found.values() for _, group in own for other in group.ids})
@@ -133,11 +144,14 @@ def _described(
     result = {}
     for node, own in found.items():
         text = caseless(nodes[node])
-        parts: tuple[list[str], list[str]] = ([], [])
-        for is_asked, group in own:
+        parts: tuple[list[str], list[str], list[str]] = ([], [], [])
+        for rank, group in own:
             names = [titled.get(other, others[other].name or others[other].key) for other in group.ids]
-            if not all(caseless(name) in text for name in names):
-                parts[not is_asked].append(f"{group.heading}: {', '.join(names)}{', …' if group.more else ''}")
+            is_told = len(names) > 1 and all(
+                caseless(name) in text for name in names
+            )  # one name may be there by chance
+            if rank < _OTHER or not is_told:
+                parts[rank].append(f"{group.heading}: {', '.join(names)}{', …' if group.more else ''}")
         if any(parts):
             result[node] = parts
     return result
@@ -145,9 +159,9 @@ def _described(
 
 def _neighbours(
     stores: Stores, node: int, kind: str, limit: int, mentioned: _Mentioned
-) -> list[tuple[bool, _Neighbours]]:
-    """Return the first groups of neighbours of a node, those that are mentioned first, and whether each is."""
-    groups: list[tuple[bool, _Neighbours]] = []
+) -> list[tuple[int, _Neighbours]]:
+    """Return the first groups of neighbours of a node with their ranks: named, mentioned, and other ones."""
+    groups: list[tuple[int, _Neighbours]] = []
     schema, named = stores.schema, np.array(sorted(mentioned.nodes), np.int32)
     for relation in schema.relations:
         sides = [(True, stores.adjacency.forward, [(one.head, one.tail) for one in relation.signatures])]
@@ -164,6 +178,7 @@ def _neighbours(
             ordered = list(dict.fromkeys([*same.tolist(), *ids[:_NAMES].tolist()]))[:_NAMES]
             other = stores.nodes.row(ordered[0]).type
             heading = relation_heading(schema, relation.name, kind, other, of_head=of_head)
-            is_asked = len(same) > 0 or other in mentioned.types or mentioned.in_heading(heading)
-            groups.append((is_asked, _Neighbours(relation, of_head, heading, ordered, len(ids) > _NAMES)))
-    return sorted(groups, key=lambda pair: not pair[0])[:limit]
+            is_asked = other in mentioned.types or mentioned.in_heading(heading)
+            rank = _NAMED if len(same) else _ASKED if is_asked else _OTHER
+            groups.append((rank, _Neighbours(relation, of_head, heading, ordered, len(ids) > _NAMES)))
+    return sorted(groups, key=lambda pair: pair[0])[:limit]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -187,6 +188,21 @@ def test_paths_are_listed_and_drawn(tab: Tab) -> None:
     tab.page.wait_for_url("**/paths?*")
     assert {"Nepal", "France"} <= set(tab.drawn())
     assert "member of" in tab.page.locator("#main").inner_text()
+    tab.go(links.page("/paths", from_="Lake Chad", to="Mount Kilimanjaro"))
+    tab.drawn()
+    unnamed = """() => {
+      const { data } = kbkit.drawn;
+      const above = kbkit.drawn.columns(kbkit.drawn.lines());
+      const texts = kbkit.drawn.labelled.map(({ text }) => text.replace("\\n", " "));
+      const of = (edge) => [...new Set(edge.relations.map(([relation]) => data.relations[relation].label))].join(" | ");
+      const gap = ({ s, t }) => Math.min(data.nodes[s].hop, data.nodes[t].hop);
+      const own = data.edges.filter((edge) => above.get(gap(edge))?.text !== of(edge)).map(of);
+      const wanted = [...[...above.values()].map(({ text }) => text), ...own];
+      return [wanted, texts];
+    }"""
+    wanted, drawn = map(Counter, tab.page.evaluate(unnamed))  # every line has its relation, or its column has it
+    assert (wanted.total() > 8, wanted - drawn) == (True, Counter())
+    assert "The relation above a column" in tab.page.locator("#main").inner_text()
 
 
 def test_a_query_is_completed_run_and_cancelled(tab: Tab) -> None:
@@ -462,6 +478,9 @@ SCREENS = {
     "schema": "/schema",
     "type": "/schema?type=river",
     "check": "/check",
+    "similar nodes": "/check/duplicates",
+    "suggested": "/label/draw?type=river&annotator=ann",
+    "added": "/label/1?answers=40",
     "error": "/node/country/nowhere",
 }
 
@@ -474,6 +493,7 @@ def test_every_screen_fits_and_is_accessible(browser: Any, address: str, width: 
     for who, grade in (("ann", "2"), ("bob", "0")):
         form = {"node": "river#yangtze", "annotator": who, "grade": grade}
         tab.page.request.post(f"{address}/label/1", form=form)
+    tab.page.request.post(f"{address}/label/1/add", form={"answers": "lake", "annotator": "ann"})
     tab.page.request.post(f"{address}/graph/views", form={"name": "a", "address": "?node=Nepal", "places": "{}"})
     for name, path in SCREENS.items():
         tab.go(path)

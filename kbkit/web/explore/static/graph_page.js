@@ -63,16 +63,27 @@
     );
     showControls(data);
     look();
+    tellColumns();
     const kept = keep ? data.nodes.findIndex(({ key }) => key === keep) : -1;
     if (kept >= 0) graph.choose(kept);
     else panel.hidden = true;
     globalThis.kbkit.drawn = graph;
   }
 
+  // On the page of paths: where the relations of lines without a name are.
+  function tellColumns() {
+    const told = byId("columns");
+    if (!told) return;
+    told.hidden = !graph.columns(graph.lines()).size;
+    told.textContent = `The relation ${graph.tall ? "beside a row" : "above a column"} is that of its lines without a name.`;
+  }
+
   // What the file of a drawing says around it: the title, what is shown, the legend of the page, and the KB.
   function about() {
     const entries = [...legend.children].map((entry) => [entry.querySelector(".dot")?.style.background, entry.textContent.trim()]);
-    return { heading: [graph.data.title, summary.textContent], legend: entries, source: graph.data.source };
+    const columns = byId("columns");
+    const told = columns && !columns.hidden ? `. ${columns.textContent}` : "";
+    return { heading: [graph.data.title, summary.textContent + told], legend: entries, source: graph.data.source };
   }
 
   // Put the nodes of a saved view where they were, if the view has them all; pinned ones stay there.
