@@ -229,6 +229,7 @@ class KnowledgeBase:
     def well_known(self, limit: int = 10) -> pl.DataFrame:
         """Return nodes to begin with: those with the most neighbours of each type in turn; columns as :meth:`popular`.
 
+        Of a type with an attribute that counts people, such as votes, they are those with the most.
         Types whose nodes are values that many others share, such as years and genres, are left out.
         """
         from kbkit.graph.nodes import well_known
@@ -883,8 +884,9 @@ class KnowledgeBase:
 
     def suspicions(self) -> pl.DataFrame:
         """Look for data that may be wrong: kind, type, part, finding, number, sql (lists the rows); of the kinds
-        contradiction, extreme (values more than 10 interquartile ranges beyond the quartiles), spelling, equal names,
-        isolated, missing, without (a relation that most nodes of the type have) and cardinality (edges per node).
+        contradiction, extreme (values far below or above the others), spelling, placeholder (names such as *None*),
+        equal names, isolated, missing, without (a relation that most nodes of the type have) and cardinality (edges per
+        node).
 
         ``part`` is the attribute or relation. The 200 largest types and relations are looked at.
         """

@@ -63,7 +63,10 @@ class Tab:
         self.page = self.context.new_page()
         self.page.on("console", lambda message: message.type == "error" and self.wrong.append(message.text))
         self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
-        self.page.on("request", lambda sent: sent.url.startswith((address, "data:")) or self.wrong.append(sent.url))
+        self.page.on(
+            "request",
+            lambda sent: sent.url.startswith((address, "data:", f"blob:{address}")) or self.wrong.append(sent.url),
+        )
         self.page.goto(f"{address}/?token={TOKEN}")
 
     def go(self, path: str) -> None:

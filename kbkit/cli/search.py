@@ -38,7 +38,7 @@ Within = Annotated[
     str | None,
     typer.Option("--within", "-w", metavar="EXPR", help="Search only these nodes: an answer expression, or @SET."),
 ]
-NAMES = ("key", "reference", "name", "number")
+NAMES = ("auto", "key", "reference", "name", "number")
 
 
 @dataclass(frozen=True)
@@ -262,9 +262,12 @@ def run(
     names: Annotated[
         str,
         typer.Option(
-            "--names", metavar="KIND", help="Node names in the run: key, reference (type#key), name or number (STaRK)."
+            "--names",
+            metavar="KIND",
+            help="Node names in the run: auto (key, or type#key for a key of several types), key, reference (type#key),"
+            " name or number (STaRK).",
         ),
-    ] = "key",
+    ] = "auto",
     quotes: Annotated[
         bool, typer.Option("--quotes", help='Require phrases in "quotes" to occur.', rich_help_panel=RARE)
     ] = False,
@@ -307,9 +310,16 @@ def run(
         )
         if names == "number":
             names = "key" if numbering(opened.tables).keys else "id"
-        named = _named(found, names)
+        if names == "auto":
+            named = found.select("query", opened.stores.nodes.shortest_references(found), "score")
+        else:
+            named = _named(found, names)
     write_run(named, output, tag or mode)
-    note(context, [f"{output}: {_counts(wanted.height, found.height, time.perf_counter() - started)}"])
+    notes = [f"{output}: {_counts(wanted.height, found.height, time.perf_counter() - started)}"]
+    if names == "auto" and (typed := found["id"].filter(named["node"] != found["key"]).n_unique()):
+        whole = f"{plural(typed, 'node')} written as type#key, because other nodes have the key"
+        notes.append(f"{whole}; --names key writes keys alone")
+    note(context, notes)
 
 
 def _counts(queries: int, results: int, seconds: float) -> str:

@@ -59,6 +59,13 @@ def relation_words(relation: Relation) -> str:
     return spoken(relation.label or relation.name)
 
 
+def relation_label(schema: Schema, name: str) -> str:
+    """Return a relation as a verb (*is tagged with the keyword*) if all its pairs of types have one, else in words."""
+    relation = schema.relation(name)
+    verbs = {_verb(relation, pair.head, pair.tail, True) for pair in relation.signatures}
+    return (verbs.pop() if len(verbs) == 1 else "") or relation_words(relation)
+
+
 def relation_heading(schema: Schema, name: str, subject: str, other: str, *, of_head: bool) -> str:
     """Return a heading for the neighbours of type ``other`` that a node of type ``subject`` has by a relation.
 

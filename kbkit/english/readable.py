@@ -44,6 +44,8 @@ _PLACEHOLDERS = {
 }
 _NO_VALUES = frozenset(("not applicable", "not available", "not rated", "unrated"))
 """Names that say what a thing has not."""
+NO_NAMES = tuple(sorted((_PLACEHOLDERS | _NO_VALUES) - {"", "other"}))
+"""Names of nodes that stand for a missing one, in lower case."""
 _SINGULAR_VERB = re.compile(r"\b(?:that|who) (?:is|was|has|does|goes)\b")
 _VERB = re.compile(rf"\bthat ([a-z]+) ({'|'.join(sorted(PREPOSITIONS))})\b")
 _HEADLESS = FUNCTION_WORDS | {"about", "although", "because", "under", "without"}

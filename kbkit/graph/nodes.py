@@ -11,6 +11,7 @@ import numpy as np
 
 from kbkit.assets.arguments import check_range
 from kbkit.display.node_data import NodeData, NodeProvenance
+from kbkit.english.attributes import attribute_words, is_popularity
 from kbkit.schema import NodeType, Relation, quote
 from kbkit.stores import Stores
 
@@ -198,10 +199,24 @@ def well_known(stores: Stores, limit: int) -> pl.DataFrame:
         shared = not is_described and counts[one.first : one.last + 1].mean() > usual
         (values if shared else entities).append((not is_described, one))
     chosen = sorted(entities or values, key=lambda pair: (pair[0], -pair[1].count))
-    tops = [popular(stores, one.name, limit).with_columns(place=pl.int_range(pl.len())) for _, one in chosen]
+    tops = [noticed(stores, one, limit).with_columns(place=pl.int_range(pl.len())) for _, one in chosen]
     if not tops:
         return popular(stores, None, 0)
     return pl.concat(tops).sort("place", maintain_order=True).head(limit).drop("place")
+
+
+def noticed(stores: Stores, kind: NodeType, limit: int) -> pl.DataFrame:
+    """Return the nodes of a type that most people noticed, if an attribute counts them (votes), else the popular."""
+    import polars as pl
+
+    counts = [a.name for a in kind.attributes if is_popularity(attribute_words(a).noun) and not a.type.endswith("[]")]
+    if not counts:
+        return popular(stores, kind.name, limit)
+    order = f"{quote(counts[0])} DESC NULLS LAST, id LIMIT {limit}"
+    rows = stores.tables.rows(f"SELECT id FROM {quote(kind.table)} ORDER BY {order}")
+    ids = np.array([node for (node,) in rows], np.int32)
+    neighbours = stores.shared(degrees_of_all)[ids]
+    return pl.DataFrame([*stores.nodes.rows_of(ids), pl.Series("neighbours", neighbours, pl.Int64)])
 
 
 def popular(stores: Stores, node_type: str | None, limit: int) -> pl.DataFrame:

@@ -153,7 +153,8 @@ class Paths(Sequence[GraphPath], Drawable):
         longer = sum(len(path) > self.steps for path in self.listed)
         if longer:
             listed = len(self.listed) - longer
-            return f"{told}, {listed:,} of them shown, and {plural(longer, 'longer path')} through less linked nodes"
+            shortest = f"the {told}" if listed == self.total else f"{listed:,} of the {told}"
+            return f"{plural(len(self.listed), 'path')}: {shortest}, and {longer:,} longer through less linked nodes"
         return told if self.total == len(self.listed) else f"{told}; the first {len(self.listed):,} are shown"
 
     def lines(self, width: int = 0) -> list[str]:

@@ -11,9 +11,12 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
+from kbkit.english.attributes import attribute_words, is_popularity
+from kbkit.english.readable import NO_NAMES
+from kbkit.english.types import type_plural
 from kbkit.errors import plural
 from kbkit.graph import contradictions
-from kbkit.schema import Attribute, NodeType, Schema, literal
+from kbkit.schema import Attribute, NodeType, Relation, Schema, literal
 from kbkit.stores import Stores
 from kbkit.stores.sql_names import identifier
 from kbkit.stores.tables import Tables
@@ -25,6 +28,7 @@ KINDS = {
     "contradiction": "Contradictions",
     "extreme": "Values far from the others",
     "spelling": "Values that occur once and are spelled almost like another",
+    "placeholder": "Names that stand for a missing value",
     "equal names": "Nodes of one type with equal names",
     "isolated": "Nodes without edges",
     "missing": "Missing values",
@@ -35,10 +39,18 @@ KINDS = {
 
 _TYPES, _ATTRIBUTES = 200, 60
 """Maximum number of types (the largest) and of attributes of a type that are looked at."""
-_FAR, _FAR_LOG = 10, 3
-"""Interquartile ranges beyond the quartiles from which a value is far out, and those of logarithms."""
+_FAR, _FAR_LOG, _FAR_BELOW = 10, 3, 5
+"""Interquartile ranges beyond the quartiles from which a value is far out; those of logarithms, above and below."""
+_SPAN = 10
+"""Ratio of the largest and the least of positive values from which their logarithms are compared."""
 _TAIL = 0.01
-"""Fraction of values far out from which the values have a long tail: their logarithms are compared."""
+"""Maximum fraction of values that are far out: where there are more, the values have a long tail."""
+_ENOUGH, _RARE = 500, 20
+"""Number of values from which the tail above them is estimated, and of tables of which one has a value beyond it."""
+_LISTED = 1_000
+"""Maximum number of nodes of a finding in the table of nodes."""
+_TELLING = 4
+"""Maximum number of attributes that tell nodes of equal names apart."""
 _VALUES = 500
 """Maximum number of distinct values among which spellings are compared."""
 _USUAL = 0.5
@@ -67,11 +79,34 @@ def suspicions(stores: Stores) -> pl.DataFrame:
     found = [*_contradictions(tables, schema)]
     for kind in types:
         found += _of_attributes(tables, kind)
-    found += [*_equal_names(tables, types), *_isolated(tables, types), *_cardinalities(tables, schema)]
+    found += [
+        *_placeholders(tables, types),
+        *_equal_names(tables, types),
+        *_isolated(tables, types),
+        *_cardinalities(tables, schema),
+    ]
     places = {kind: place for place, kind in enumerate(KINDS)}
     found.sort(key=lambda one: places[one.kind])
     kinds = {name: pl.Int64 if name == "number" else pl.String for name in Suspicion._fields}
     return pl.DataFrame(found, kinds, orient="row")
+
+
+def suspicious_nodes(stores: Stores, found: pl.DataFrame) -> pl.DataFrame:
+    """Return the nodes of findings in one table: kind, type, part, finding, key, name, value (of the attribute).
+
+    Numbers of edges are no findings about nodes. The first 1,000 nodes of each finding are listed.
+    """
+    import polars as pl
+
+    parts = []
+    for one in map(Suspicion._make, found.filter(found["kind"] != "cardinality").iter_rows()):
+        valued = one.kind in ("extreme", "spelling")
+        value = f"CAST({identifier(one.part) if one.kind == 'extreme' else 'once'} AS VARCHAR)" if valued else "NULL"
+        rows = stores.tables.rows(f"SELECT id, {value} FROM ({one.sql}) LIMIT {_LISTED}")
+        names = stores.nodes.rows(node for node, _ in rows)
+        parts += [(*one[:4], names[node].key, names[node].name, value) for node, value in rows]
+    names_of = ("kind", "type", "part", "finding", "key", "name", "value")
+    return pl.DataFrame(parts, dict.fromkeys(names_of, pl.String), orient="row")
 
 
 def _contradictions(tables: Tables, schema: Schema) -> Iterator[Suspicion]:
@@ -84,6 +119,19 @@ def _contradictions(tables: Tables, schema: Schema) -> Iterator[Suspicion]:
 # -- attributes -------------------------------------------------------------------------------------------------------
 
 
+class _Range(NamedTuple):
+    """The values of an attribute as numbers: how many there are, and some quantiles."""
+
+    attribute: Attribute
+    known: int
+    least: float
+    low: float
+    high: float
+    top5: float
+    top1: float
+    most: float
+
+
 def _of_attributes(tables: Tables, kind: NodeType) -> Iterator[Suspicion]:
     attributes = kind.attributes[:_ATTRIBUTES]
     if not attributes:
@@ -91,15 +139,14 @@ def _of_attributes(tables: Tables, kind: NodeType) -> Iterator[Suspicion]:
     table = identifier(kind.table)
     parts = [
         f"count({identifier(a.name)}), "
-        + (f"quantile_cont({value}, [0.25, 0.75])" if (value := _value(a)) else "NULL")
+        + (f"quantile_cont({value}, [0, 0.25, 0.75, 0.95, 0.99, 1])" if (value := _value(a)) else "NULL")
         + (f", approx_count_distinct({identifier(a.name)})" if a.type == "VARCHAR" else ", 0")
         for a in attributes
     ]
     row = tables.rows(f"SELECT count(*), {', '.join(parts)} FROM {table}")[0]
     total, counted = row[0], list(zip(attributes, row[1::3], row[2::3], row[3::3], strict=True))
-    yield from _extremes(
-        tables, kind, [(a, count, *ends) for a, count, ends, _ in counted if ends and ends[0] < ends[1]]
-    )
+    ranges = [_Range(a, count, *ends) for a, count, ends, _ in counted if ends and all(map(math.isfinite, ends))]
+    yield from _extremes(tables, kind, [one for one in ranges if one.low < one.high])
     for attribute, count, _, distinct in counted:
         name = identifier(attribute.name)
         if 0 < distinct <= _VALUES and distinct < count:
@@ -121,56 +168,72 @@ def _value(attribute: Attribute) -> str:
     return f"epoch(CAST({name} AS TIMESTAMP))" if attribute.type.startswith(_TIMES) else ""
 
 
-def _extremes(tables: Tables, kind: NodeType, ranges: list[tuple[Attribute, int, float, float]]) -> Iterator[Suspicion]:
-    """Yield attributes with values far beyond the quartiles: many times their distance.
-
-    The logarithms decide where more than a few values are beyond: incomes and populations have a long tail.
-    """
-    limits = [[_limits(low, high, _FAR), _log_limits(low, high)] for _, _, low, high in ranges]
-    conditions = [
-        [_beyond(_value(a), *bounds) for bounds in both] for (a, *_), both in zip(ranges, limits, strict=True)
-    ]
-    if not conditions:
+def _extremes(tables: Tables, kind: NodeType, ranges: list[_Range]) -> Iterator[Suspicion]:
+    """Yield attributes with values far below or far above the others, if these are few."""
+    limits = [[side for side in (_too_low(one), _too_high(one)) if side] for one in ranges]
+    sides = [(one, *side) for one, own in zip(ranges, limits, strict=True) for side in own]
+    if not sides:
         return
-    parts = [
-        f"count(*) FILTER ({condition}), arg_max({identifier(a.name)}, abs({_value(a)} - {high})) FILTER ({condition})"
-        for (a, _, _, high), both in zip(ranges, conditions, strict=True)
-        for condition in both
-    ]
+    parts = []
+    for one, word, conditions in sides:
+        farthest_of = "min" if word == "below" else "max"
+        for bound in conditions:
+            where = f"FILTER ({bound})"
+            parts.append(f"count(*) {where}, {farthest_of}({identifier(one.attribute.name)}) {where}")
     row = iter(tables.rows(f"SELECT {', '.join(parts)} FROM {identifier(kind.table)}")[0])
-    for (attribute, known, low, high), (linear, log) in zip(ranges, conditions, strict=True):
-        count, farthest, count_of_logs, farthest_of_logs = (next(row) for _ in range(4))
-        condition = linear
-        if count > max(1, _TAIL * known):
-            count, farthest, condition = count_of_logs, farthest_of_logs, log
-        if 0 < count <= max(1, _TAIL * known):
+    for one, word, conditions in sides:
+        counted = [(bound, next(row), next(row)) for bound in conditions]
+        alone = [found for found in counted[:-1] if found[1] == 1]
+        condition, count, farthest = [*alone, counted[-1]][0]
+        if 0 < count <= max(1, _TAIL * one.known):
             number = isinstance(farthest, int | float | Decimal)
-            usual = f"; half of all values are from {_short(low)} to {_short(high)}" if number else ""
+            usual = f"; half of all values are from {_short(one.low)} to {_short(one.high)}" if number else ""
             most = _short(float(farthest)) if number else farthest
-            finding = f"{most} is far out" if count == 1 else f"{plural(count, 'value')} far out, such as {most}"
-            shown = ", ".join(dict.fromkeys(map(identifier, ("id", "name", attribute.name))))
-            sql = (
-                f"SELECT {shown}\nFROM {identifier(kind.table)}\nWHERE {condition}\n"
-                f"ORDER BY {identifier(attribute.name)} DESC"
-            )
-            yield Suspicion("extreme", kind.name, attribute.name, finding + usual, count, sql)
+            finding = f"{most} is far {word}" if count == 1 else f"{count:,} values are far {word}, such as {most}"
+            name = identifier(one.attribute.name)
+            shown = ", ".join(dict.fromkeys(("id", "name", name)))
+            order = "" if word == "below" else " DESC"
+            sql = f"SELECT {shown}\nFROM {identifier(kind.table)}\nWHERE {condition}\nORDER BY {name}{order}"
+            yield Suspicion("extreme", kind.name, one.attribute.name, finding + usual, count, sql)
 
 
-def _limits(low: float, high: float, factor: float) -> tuple[float, float]:
-    return low - factor * (high - low), high + factor * (high - low)
+_Side = tuple[str, list[str]]
+"""A direction, and conditions in it: the last counts if few values meet it, one before it only for a single value."""
 
 
-def _log_limits(low: float, high: float) -> tuple[float, float]:
-    """Return the limits of the logarithms as values; none if some quartile is not above 0."""
-    if low <= 0:
-        return -math.inf, math.inf
-    least, most = _limits(math.log(low), math.log(high), _FAR_LOG)
-    return math.exp(least), math.exp(min(most, 700))
+def _too_low(one: _Range) -> _Side | None:
+    """Return the limit below which values are far out: of logarithms where they span orders of magnitude."""
+    value, limit = _value(one.attribute), one.low - _FAR * (one.high - one.low)
+    if one.least < 0:
+        return "below", [f"{value} < {limit:.9g}"]
+    if one.low <= 0 or one.attribute.type.startswith(_TIMES):
+        return ("below", [f"{value} < {limit:.9g}"]) if limit > 0 else None
+    if one.most >= _SPAN * max(one.least, 1e-300):
+        of_logs = one.low * (one.low / one.high) ** _FAR_BELOW
+        return "below", [f"{value} > 0 AND {value} < {max(limit, of_logs):.7g}"]
+    return ("below", [f"{value} < {limit:.7g}"]) if limit > 0 else None
 
 
-def _beyond(value: str, least: float, most: float) -> str:
-    bounds = ((f"{value} < {least!r}", least), (f"{value} > {most!r}", most))
-    return " OR ".join(condition for condition, bound in bounds if math.isfinite(bound)) or "false"
+def _too_high(one: _Range) -> _Side | None:
+    """Return the limits above which values are far out.
+
+    Where there are enough values, several are far out only beyond the tail of the others: incomes, populations and
+    sales have a long one. Counts of people or things have one that says nothing.
+    """
+    value, limit = _value(one.attribute), one.high + _FAR * (one.high - one.low)
+    words = attribute_words(one.attribute)
+    is_positive = one.low > 0 and not one.attribute.type.startswith(_TIMES)
+    if is_positive and (words.counts or is_popularity(words.noun)):
+        return None
+    if not is_positive or one.most < _SPAN * max(one.least, 1e-300):
+        return "above", [f"{value} > {limit:.9g}"]
+    if one.known >= _ENOUGH and one.top5 < one.top1:
+        # Of a tail that falls as a power, the largest value that one in _RARE tables of this size has.
+        slope = math.log(one.top1 / one.top5) / math.log(5)
+        tail = math.log(one.top1) + slope * math.log(_RARE * one.known / 100)
+        return "above", [f"{value} > {limit:.7g}", f"{value} > {max(limit, math.exp(min(tail, 700))):.7g}"]
+    of_logs = math.log(one.high) + _FAR_LOG * math.log(one.high / one.low)
+    return "above", [f"{value} > {limit:.7g}", f"{value} > {math.exp(min(of_logs, 700)):.7g}"]
 
 
 def _short(value: float) -> str:
@@ -204,7 +267,29 @@ def _spellings(tables: Tables, kind: NodeType, name: str, attribute: str) -> Ite
 # -- nodes and edges --------------------------------------------------------------------------------------------------
 
 
+def _placeholders(tables: Tables, types: list[NodeType]) -> Iterator[Suspicion]:
+    """Yield the types with nodes that are called *None* or *unknown*: others are linked to them in place of nothing.
+
+    A node with attributes is something of this name, such as a film.
+    """
+    named = f"rtrim(lower(trim(name)), '. ') IN ({', '.join(map(literal, NO_NAMES))})"
+    found: dict[str, list[str]] = {}
+    for kind_name, name in tables.rows(f"SELECT DISTINCT type, name FROM nodes WHERE {named} ORDER BY ALL"):
+        found.setdefault(kind_name, []).append(name)
+    for kind in types:
+        if kind.name in found:
+            bare = "".join(f" AND {identifier(a.name)} IS NULL" for a in kind.attributes)
+            among = ", ".join(map(literal, found[kind.name]))
+            where = f"FROM {identifier(kind.table)}\nWHERE name IN ({among}){bare}"
+            [(count, name)] = tables.rows(f"SELECT count(*), min(name) {where}")
+            if count:
+                finding = f"{name!r}" if count == 1 else f"{plural(count, 'node')}, such as {name!r}"
+                sql = f"SELECT id, name, key\n{where}\nORDER BY name"
+                yield Suspicion("placeholder", kind.name, "", finding, count, sql)
+
+
 def _equal_names(tables: Tables, types: list[NodeType]) -> Iterator[Suspicion]:
+    """Yield the types with nodes of equal names, listed with the attributes in which these differ most often."""
     rows = tables.rows(
         "SELECT type, count(*), sum(n) FROM (SELECT type, name, count(*) AS n FROM nodes WHERE name <> ''"
         " GROUP BY type, name HAVING n > 1) GROUP BY type"
@@ -213,11 +298,21 @@ def _equal_names(tables: Tables, types: list[NodeType]) -> Iterator[Suspicion]:
     for kind in types:
         if kind.name in counts:
             names, nodes = counts[kind.name]
-            finding = f"{int(nodes):,} of {kind.count:,} share {plural(names, 'name')}; see kbkit duplicates"
-            sql = (
-                f"SELECT id, name, key\nFROM nodes\nWHERE type = {literal(kind.name)} AND name <> ''\n"
-                "QUALIFY count(*) OVER (PARTITION BY name) > 1\nORDER BY name, id"
-            )
+            table = identifier(kind.table)
+            same = "name <> ''\nQUALIFY count(*) OVER (PARTITION BY name) > 1"
+            known = [a for a in kind.attributes[:_ATTRIBUTES] if a.name not in ("id", "key", "name")]
+            told = [identifier(a.name) for a in known]
+            finding = f"{int(nodes):,} of {kind.count:,} share {plural(names, 'name')}"
+            if told:
+                differ = ", ".join(f"count(DISTINCT {name})" for name in told)
+                sums = ", ".join(f"sum(d[{at}])" for at in range(1, len(told) + 1))
+                groups = f"SELECT [{differ}] AS d FROM (SELECT * FROM {table} WHERE {same}) GROUP BY name"
+                apart = tables.rows(f"SELECT {sums} FROM ({groups})")[0]
+                ranked = sorted(range(len(told)), key=lambda at: -(apart[at] or 0))[:_TELLING]
+                told = [told[at] for at in sorted(ranked) if (apart[at] or 0) > names]
+                finding += "" if told else " and all attributes"
+            shown = ", ".join(["id", "name", "key", *told])
+            sql = f"SELECT {shown}\nFROM {table}\nWHERE {same}\nORDER BY name, id"
             yield Suspicion("equal names", kind.name, "", finding, int(nodes), sql)
 
 
@@ -241,7 +336,7 @@ def _cardinalities(tables: Tables, schema: Schema) -> Iterator[Suspicion]:
     known = {t.name: t for t in schema.node_types}
     largest = {r.name: r for r in sorted(schema.relations, key=lambda r: -r.edges)[:_TYPES]}
     heads = {(r.name, s.head) for r in schema.relations for s in r.signatures}
-    for end, other in (("head", "tail"), ("tail", "head")):
+    for end in ("head", "tail"):
         rows = tables.rows(
             f"SELECT relation, type, min(n), max(n), count(*) FROM (SELECT relation, {end} AS id, count(*) AS n"
             " FROM edges GROUP BY ALL) JOIN nodes USING (id) GROUP BY ALL"
@@ -259,7 +354,7 @@ def _cardinalities(tables: Tables, schema: Schema) -> Iterator[Suspicion]:
             finding = f"{number} per {type_name}{way}" + (f", {lacking:,} without" if lacking else "")
             where = f"\nWHERE n.type = {literal(type_name)}" if others[name] > 1 else ""
             sql = (
-                f"SELECT n.id, n.name, count(*) AS {identifier(f'{other}s')}\n"
+                f"SELECT n.id, n.name, count(*) AS {identifier(_others(relation, type_name, end))}\n"
                 f"FROM {table} r JOIN nodes n ON n.id = r.{end}{where}\nGROUP BY ALL\nORDER BY 3 DESC, 2"
             )
             yield Suspicion("cardinality", type_name, name, finding, having, sql)
@@ -270,6 +365,13 @@ def _cardinalities(tables: Tables, schema: Schema) -> Iterator[Suspicion]:
                     f" AND id NOT IN (SELECT {end} FROM {table})\nORDER BY name"
                 )
                 yield Suspicion("without", type_name, name, finding, lacking, sql)
+
+
+def _others(relation: Relation, kind: str, end: str) -> str:
+    """Return a name for the number of nodes at the other end: their type in the plural, if they have one."""
+    pairs = [(pair.head, pair.tail) for pair in relation.signatures]
+    types = {tail if end == "head" else head for head, tail in pairs if (head if end == "head" else tail) == kind}
+    return type_plural(types.pop()).replace(" ", "_") if len(types) == 1 else "edges"
 
 
 def _percent(share: float) -> str:

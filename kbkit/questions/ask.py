@@ -109,12 +109,11 @@ class AskResult:
         """Why the answers cannot be used as they are, in words; empty if they can."""
         if self.is_sure:
             return []
-        words = ", ".join(map(repr, self.unexplained))
-        doubts = [f"no meaning found for {words}"] if words else []
+        unread: dict[str, None] = {}
         if self.reading is None or self.reading is self._read.chain:
-            unread = dict.fromkeys(self._read.ignored or [self._read.by_clauses.reason])
-            doubts += [f"{what} is not read" for what in unread if what]
-        return doubts
+            unread = dict.fromkeys(filter(None, self._read.ignored or [self._read.by_clauses.reason]))
+        words = ", ".join(word for word in map(repr, self.unexplained) if word not in unread)
+        return [*([f"no meaning found for {words}"] if words else []), *(f"{what} is not read" for what in unread)]
 
     @property
     def refusal(self) -> str:

@@ -178,6 +178,20 @@ class Nodes(NodeDirectory):
             found[position] = others[0] if len(others) == 1 else -1
         return found
 
+    def shortest_references(self, frame: pl.DataFrame) -> pl.Series:
+        """Return what names each node (``type``, ``key``) in runs and judgements.
+
+        It is the key, or ``type#key`` where several nodes of the KB have the key.
+        """
+        import polars as pl
+
+        keys = frame["key"].unique()
+        queries, _ = self._matching_keys(keys.to_list())
+        several = keys.filter(pl.Series(np.bincount(queries, minlength=len(keys)) > 1))
+        whole = pl.format("{}#{}", pl.col("type").cast(pl.String), "key")
+        shared = pl.col("key").is_in(several.to_list())
+        return frame.select(pl.when(shared).then(whole).otherwise("key").alias("node"))["node"]
+
     def _singles(self, queries: NDArray[np.int64], nodes: Ids, count: int, node_type: str | None) -> Ids:
         """Return the one node of a type of each query; -1 where there is none, or several."""
         mask = self.has_type(nodes, node_type)

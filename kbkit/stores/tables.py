@@ -27,6 +27,7 @@ from kbkit.errors import Option, QueryError, QueryTimeoutError, shortage, sugges
 from kbkit.schema import literal
 from kbkit.stores import columns as column_store
 from kbkit.stores import data_tables, sql_macros
+from kbkit.stores.alias_errors import unknown_column
 from kbkit.stores.sql_results import ResultBounds, Values, given, read_result, to_frame
 from kbkit.stores.table_schema import TABLES, selected
 from kbkit.stores.threads import Expired, run, stopped_by_ctrl_c
@@ -168,7 +169,8 @@ class Tables:
         except (duckdb.Error, RuntimeError, UnicodeEncodeError) as error:
             if isinstance(error, RuntimeError) and (short := shortage(error)):
                 raise short from error
-            raise _query_error(_with_position(cursor, text, params or {}, error), text, self._hint_of_table) from error
+            known = _query_error(_with_position(cursor, text, params or {}, error), text, self._hint_of_table)
+            raise unknown_column(cursor, known, text) or known from error
         finally:
             if on is None:
                 cursor.close()

@@ -21,7 +21,7 @@ import kbkit
 from kbkit.benchmarks.people.labels import POOLED, Labels, judged
 from kbkit.errors import BadInputError, KbError, UnknownNameError
 from kbkit.kb import KnowledgeBase
-from kbkit.measures.files import read_gold
+from kbkit.measures.files import read_gold, read_run
 from tests.console import here
 from tests.explorer import opened
 from tests.places import TESTS
@@ -60,7 +60,7 @@ def test_grades_are_kept_and_the_last_one_counts(kb: KnowledgeBase) -> None:
     assert (again.mark, again.note) == (0, "far away")
     labels.grade(query.id, other, None, "ann")
     assert Labels(kb).judgements().select("key", "grade", "annotators").rows() == [("timor-sea", 2, 1)]
-    assert Labels(kb).progress().rows() == [(query.id, query.text, "ann", 1, len(query.pool))]
+    assert Labels(kb).progress().rows() == [(query.id, query.text, "", "ann", 1, len(query.pool))]
 
 
 @given(st.lists(st.lists(st.sampled_from([0, 1, 2]), min_size=1, max_size=5), min_size=1, max_size=4))
@@ -167,6 +167,47 @@ def test_others_read_the_labels(kb: KnowledgeBase, tmp_path: Path) -> None:
         "stark", "run", path, tmp_path / "mine", "--split", "human_generated_eval", "--mode", "bm25", "--latency", "0"
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_runs_and_judgements_name_nodes_alike(kb: KnowledgeBase, tmp_path: Path) -> None:
+    """A country and its currency have the key BTN: both files tell them apart."""
+    labels, client = Labels(kb), opened(kb)
+    query = labels.write("money of Bhutan", "ann", nodes=["country#BTN", "currency#BTN", "country#NPL"])
+    for node, grade in (("currency#BTN", 2), ("country#BTN", 0), ("country#NPL", 0)):
+        labels.grade(query.id, node, grade, "ann")
+    for kind in ("qrels", "tsv", "jsonl"):
+        (tmp_path / f"l.{kind}").write_bytes(client.get("/label/file", params={"format": kind}).content)
+    expected = {("1", "currency#BTN", 2), ("1", "country#BTN", 0), ("1", "NPL", 0)}
+    assert set(read_gold(tmp_path / "l.qrels").judgements.rows()) == expected
+    assert set(read_gold(tmp_path / "l.jsonl").judgements.rows()) == expected
+    assert (tmp_path / "l.tsv").read_text() == "1\tmoney of Bhutan\n"
+    runs = []
+    for queries in ("l.tsv", "l.jsonl"):
+        done = here("run", kb.directory.path, tmp_path / queries, "-m", "bm25", "-o", tmp_path / "r.trec")
+        assert "2 nodes written as type#key" in done.stderr
+        runs.append(read_run(tmp_path / "r.trec").filter(pl.col("node").str.contains("BTN|NPL")).rows())
+    assert runs[0] == runs[1]
+    assert {node for _, node, _ in runs[0]} >= {"currency#BTN", "country#BTN"}
+
+
+def test_suggested_nodes_have_the_type_of_the_answers(kb: KnowledgeBase) -> None:
+    labels = Labels(kb)
+    drawn = {labels.draw(seed, kind).partition("#")[0] for kind in ("river", "currency") for seed in range(5)}
+    assert drawn == {"river", "currency"}
+    assert labels.draw(1) == labels.draw(1) != labels.draw(2)
+    with pytest.raises(UnknownNameError):
+        labels.draw(1, "rivr")
+    with pytest.raises(KbError, match="river#nile is not of the type country"):
+        labels.write("long water", "ann", "river#nile", type="country")
+
+
+def test_the_next_query_to_grade(kb: KnowledgeBase) -> None:
+    labels = Labels(kb)
+    one, two = labels.write("long rivers", "ann", k=2), labels.write("high peaks", "ann", k=2)
+    assert [labels.next_open("ann", after) for after in ("", "1", "2")] == [one, two, one]
+    for node in two.pool:
+        labels.grade(two.id, node, 0, "ann")
+    assert (labels.next_open("ann", "1"), labels.next_open("bob", "1")) == (None, two)
 
 
 def test_known_answers_join_the_pool(kb: KnowledgeBase) -> None:

@@ -376,7 +376,7 @@ def test_names_of_nodes(here: Here, world_kb: Path, world: KnowledgeBase, tmp_pa
     asked = ("-q", "run", world_kb, "q.txt", "-m", "bm25", "-k", 20, "-o")
     nodes = world.search("Jordan, Bhutan", k=20, mode="bm25").select("type", "key", "name").rows()
     # Bhutan and its currency are BTN; a country and a river are called Jordan.
-    message = one_line(here(*asked, "r.jsonl"))
+    message = one_line(here(*asked, "r.jsonl", "--names", "key"))
     assert [fact for fact in ["2", "'BTN'"] if fact not in message] == []
     wording(message, "cli", replace={str(tmp_path): "DIR"})
     message = one_line(here(*asked, "r.jsonl", "--names", "name"))
@@ -386,7 +386,8 @@ def test_names_of_nodes(here: Here, world_kb: Path, world: KnowledgeBase, tmp_pa
     for more, expected in (
         (("--names", "reference"), {f"{kind}#{key}" for kind, key, _ in nodes}),
         (("--names", "number"), {str(world.find(f"{kind}#{key}")) for kind, key, _ in nodes}),
-        (("--type", "country"), {key for kind, key, _ in nodes if kind == "country"}),
+        ((), {f"{kind}#{key}" if key == "BTN" else key for kind, key, _ in nodes}),
+        (("--type", "country", "--names", "key"), {key for kind, key, _ in nodes if kind == "country"}),
         (("--type", "river", "--names", "name"), {name for kind, _, name in nodes if kind == "river"}),
     ):
         assert here(*asked, "r.jsonl", *more) == Done(0, "", "")

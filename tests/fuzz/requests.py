@@ -79,6 +79,7 @@ _NUMBERS = ("0", "1", "-1", "3", "1e9", "99999999999999999999", "nan", "x", "")
 _FIELDS: dict[str, tuple[str, ...]] = {
     "q": _QUERIES,
     "language": ("", "sql", "sparql", "answers", "search", "ask", "x"),
+    "of": ("findings", "nodes", "duplicates", "x"),
     "format": ("csv", "json", "parquet", "graphml", "svg", "png", "x"),
     "node": _NODES, "ref": _NODES, "from": _NODES, "to": _NODES, "open": _NODES, "within": _NODES,
     "relation": ("borders", "capital", "x"), "type": ("country", "x"), "direction": ("out", "in", "x"),
@@ -88,7 +89,8 @@ _FIELDS: dict[str, tuple[str, ...]] = {
 _PATHS = (
     "/", "/query", "/query/run", "/query/run", "/query/file", "/query/file", "/query/why", "/query/complete", "/search",
     "/search/reading", "/node", "/node/country/FRA", "/group", "/graph", "/graph/data", "/graph/file", "/paths",
-    "/complete", "/label", "/label/save", "/types.css", "/static/graph.js", "/static/../app.py", "/nothing",
+    "/complete", "/label", "/label/draw", "/label/file", "/label/save", "/check", "/check/file", "/paths/file",
+    "/types.css", "/static/graph.js", "/static/../app.py", "/nothing",
 )  # fmt: skip
 _TOOLS = ("schema", "search", "entry", "show", "examples", "sql", "sparql", "answers", "ask", "nothing")
 _HEADERS = (

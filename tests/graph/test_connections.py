@@ -220,9 +220,7 @@ def test_longer_paths_through_less_linked_nodes_compete_with_the_shortest(tmp_pa
             ["f0", "Drama", "f1"],
         ]
         assert [path.weight for path in found] == pytest.approx([math.log2(2 * 3 * 2), math.log2(200)], abs=0.01)
-        assert (
-            found.summary == "1 shortest path of 2 steps, 1 of them shown, and 1 longer path through less linked nodes"
-        )
+        assert found.summary == "2 paths: the 1 shortest path of 2 steps, and 1 longer through less linked nodes"
         assert found.drawing().nodes.sort("hop")["name"].to_list()[-1] == "f1"
         assert len(kb.paths("film#f0", "film#f1", limit=1, longer=True)) == 1
         assert len(kb.paths("film#f0", "person#ann", longer=True)[0]) == 1

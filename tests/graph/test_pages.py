@@ -330,6 +330,6 @@ def test_a_list_shows_neighbours_of_nodes_without_a_text(world: KnowledgeBase) -
     seen = glimpses(world.stores, [nepal, everest])
     assert seen[nepal] == "has a land border with: China, India; has the capital: Kathmandu"
     assert seen[everest] == "lies in: China, Nepal"
-    known = facts(world.stores, [nepal, everest])
-    assert known[everest] == "height (m) 8849; range Himalayas; lies in: China, Nepal"
+    known = facts(world.stores, dict.fromkeys([nepal, everest], ""))
+    assert known[everest] == "height (m) 8849; lies in: China, Nepal; range Himalayas"
     assert "; has a land border with: China, India; has the capital: Kathmandu; " in known[nepal]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import random
+from pathlib import Path
 
+import polars as pl
 import pytest
 
 import kbkit
-from kbkit.graph.suspicions import KINDS
+from kbkit.graph.suspicions import KINDS, suspicious_nodes
 from kbkit.kb import KnowledgeBase
 
 
@@ -53,6 +56,9 @@ def test_planted_mistakes_are_found_with_their_rows(planted: KnowledgeBase) -> N
     assert listed["isolated", "prize", ""][0] == "No node of this type has an edge: 2 nodes"
     assert "'Monochrone': 'Monochrome' occurs" in listed["spelling", "film", "look"][0]
     counts = dict(found.filter(kind="cardinality").select("type", "finding").rows())
+    nodes = suspicious_nodes(planted.stores, found)
+    assert nodes.filter(kind="extreme").select("name", "value").rows() == [("Film 3", "5110"), ("Studio 2", "1890")]
+    assert nodes.filter(kind="equal names")["key"].to_list() == ["f5", "f6"]
     assert counts == {"film": "1 per film, 1 without", "studio": "21 to 23 per studio, 1 without"}
 
 
@@ -68,3 +74,37 @@ def test_every_statement_lists_rows(world: KnowledgeBase) -> None:
         if number != count and kind != "spelling"
     ]
     assert differ == []
+
+
+def test_limits_fit_the_values(tmp_path: Path) -> None:
+    """Low values stand out on a logarithmic scale; long tails, popularity and limits below 0 are no findings."""
+    draw = random.Random(2)
+    films = [
+        {
+            "id": f"f{i}",
+            "name": f"Film {i}",
+            "minutes": max(60, round(draw.gauss(105, 15))),
+            "budget": round(draw.lognormvariate(16, 1)),
+            "population": round(draw.paretovariate(1) * 1000),
+            "votes": round(draw.paretovariate(1) * 1000),
+            "language": draw.choice(("English", "German", "None", "Thai")),
+        }
+        for i in range(1_500)
+    ]
+    films[7] |= {"minutes": 7, "budget": 90, "votes": 10**12}
+    films[8] |= {"minutes": 2_000, "budget": 10**15, "name": "Unknown", "language": None}
+    (tmp_path / "films.json").write_text(json.dumps(films))
+    with kbkit.ingest(
+        str(tmp_path / "films.json"), out=tmp_path / "k.kb", nodes=["films.language"], stores=["tables", "adjacency"]
+    ) as kb:
+        found = kb.suspicions().filter(pl.col("kind").is_in(["extreme", "placeholder"]))
+        rows = {(part, kb.sql(sql)["name"].item()) for part, sql in found.select("part", "sql").rows()}
+        assert rows == {
+            ("minutes", "Film 7"),
+            ("minutes", "Unknown"),
+            ("budget", "Film 7"),
+            ("budget", "Unknown"),
+            ("", "None"),
+        }
+        assert found["finding"].str.contains("is far below").sum() == 2
+        assert not found["sql"].str.contains("< -").any()

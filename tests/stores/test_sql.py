@@ -634,3 +634,25 @@ def test_a_kb_is_closed_while_others_read(world_kb: Path) -> None:
         begun.wait()
         kb.close()
         reader.join()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT d.river FROM flows_into d",
+        "SELECT * FROM river r WHERE NOT EXISTS (SELECT 1 FROM flows_into d WHERE d.river = r.id)",
+        'SELECT 1 FROM river AS r, flows_into AS "d" WHERE d.river = r.id',
+        "SELECT (SELECT count(*) FROM flows_into AS d WHERE d.river = r.id)\nFROM river AS r",
+    ],
+)
+def test_an_unknown_column_is_named_with_those_of_its_table(world: KnowledgeBase, text: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        world.sql(text)
+    assert str(caught.value) == (
+        "Binder Error: The table flows_into (d) has no column 'river'. Its columns: head, tail."
+    )
+    assert text.splitlines()[caught.value.line - 1][caught.value.column - 1 :].startswith("d.river")
+    with pytest.raises(QueryError, match="Did you mean 'name'"):
+        world.sql("SELECT r.nme FROM river r")
+    with pytest.raises(QueryError, match='"x" not found'):
+        world.sql("SELECT x.name FROM river r")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -112,7 +114,22 @@ def test_a_graph_grows_shrinks_and_is_undone(tab: Tab) -> None:
     assert legend.get_attribute("aria-pressed") == "true"
     with page.expect_download() as saved:
         page.locator("#files").get_by_text("GraphML").evaluate("link => link.click()")
-    assert saved.value.suggested_filename == "graph.graphml"
+    assert saved.value.suggested_filename == "world-Nepal.graphml"
+    legend.click()
+    page.locator("summary", has_text="Save").click()
+    for kind in ("SVG", "PNG"):
+        with page.expect_download() as saved:
+            page.get_by_role("button", name=kind).click()
+        assert saved.value.suggested_filename == f"world-Nepal.{kind.lower()}"
+        content = saved.value.path().read_bytes()
+        assert content.startswith(b"<svg" if kind == "SVG" else b"\x89PNG")
+        if kind == "SVG":  # what the screen shows, and where it is from
+            root = ElementTree.fromstring(content)
+            texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
+            labels = page.evaluate("kbkit.drawn.labelled.flatMap(({ text }) => text.split('\\n'))")
+            assert set(labels) <= set(texts)
+            assert len(labels) > 10
+            assert any(text.startswith("KB world, generation 0001, built on") for text in texts if text)
 
 
 def test_a_graph_looks_as_chosen_and_is_saved_as_a_view(tab: Tab) -> None:
@@ -158,7 +175,7 @@ def test_a_graph_looks_as_chosen_and_is_saved_as_a_view(tab: Tab) -> None:
     assert ranks[0] == pytest.approx(ranks[1], abs=2)
     page.locator("#find").fill("Asia")
     page.locator("#find").press("Enter")
-    page.get_by_role("button", name=re.compile("^Add 2[0-9] by in continent")).click()
+    page.get_by_role("button", name=re.compile(r"^Add 2[0-9] by lies in \(in continent\)")).click()
     tab.drawn(f"n >= {nodes + 20}")
     assert "layout=rings" in page.url
 
@@ -171,6 +188,21 @@ def test_paths_are_listed_and_drawn(tab: Tab) -> None:
     tab.page.wait_for_url("**/paths?*")
     assert {"Nepal", "France"} <= set(tab.drawn())
     assert "member of" in tab.page.locator("#main").inner_text()
+    tab.go(links.page("/paths", from_="Lake Chad", to="Mount Kilimanjaro"))
+    tab.drawn()
+    unnamed = """() => {
+      const { data } = kbkit.drawn;
+      const above = kbkit.drawn.columns(kbkit.drawn.lines());
+      const texts = kbkit.drawn.labelled.map(({ text }) => text.replace("\\n", " "));
+      const of = (edge) => [...new Set(edge.relations.map(([relation]) => data.relations[relation].label))].join(" | ");
+      const gap = ({ s, t }) => Math.min(data.nodes[s].hop, data.nodes[t].hop);
+      const own = data.edges.filter((edge) => above.get(gap(edge))?.text !== of(edge)).map(of);
+      const wanted = [...[...above.values()].map(({ text }) => text), ...own];
+      return [wanted, texts];
+    }"""
+    wanted, drawn = map(Counter, tab.page.evaluate(unnamed))  # every line has its relation, or its column has it
+    assert (wanted.total() > 8, wanted - drawn) == (True, Counter())
+    assert "The relation above a column" in tab.page.locator("#main").inner_text()
 
 
 def test_a_query_is_completed_run_and_cancelled(tab: Tab) -> None:
@@ -341,11 +373,23 @@ def test_hits_are_graded_by_keys_and_resumed(browser: Any, world_kb: Path, tmp_p
         page.keyboard.press("1")
         page.locator(".hit:nth-child(9)[data-grade='1']").wait_for()
         assert labels.grades("ann")["1", pool[8]].mark == 1
+        for _ in range(4):
+            page.keyboard.press("k")
+        page.keyboard.press("0")  # after a correction, the next hit without a grade
+        page.locator(".hit:nth-child(6)[data-grade='0']").wait_for()
+        page.wait_for_function("[...document.querySelectorAll('.hit')].indexOf(document.activeElement) === 9")
+        assert page.locator(".graded h1").inner_text() == "long rivers in Asia"
         page.locator(".hit:nth-child(3) [name=note]").fill("left")
         page.locator(".hit:nth-child(5)").click()
         page.locator(".hit:nth-child(3) [name=note][value='left']").wait_for()
         assert labels.grades("ann")["1", pool[2]].note == "left"
         assert tab.wrong == []
+        page.locator(".hit:nth-child(5)").focus()
+        other = labels.write("deep lakes", "ann")
+        page.reload()
+        page.keyboard.press("g")  # the next query to grade
+        page.wait_for_url(f"**/label/{other.id}")
+        page.go_back()
         page.locator(".hit:nth-child(5)").focus()
         page.keyboard.press("w")
         page.wait_for_url("**/label")
@@ -385,7 +429,7 @@ def test_queries_come_from_a_file_and_get_nodes_by_name(browser: Any, world_kb: 
         with tab.context.expect_page() as opened_page:
             page.locator(".hit .node").last.click()
         assert "/node/" in opened_page.value.url
-        assert page.url.endswith("/label/2")
+        assert page.url.endswith("/label/2?answers=1")
         page.locator("summary", has_text="Delete").click()
         page.get_by_role("button", name="Delete").click()
         page.wait_for_url("**/label")
@@ -434,6 +478,9 @@ SCREENS = {
     "schema": "/schema",
     "type": "/schema?type=river",
     "check": "/check",
+    "similar nodes": "/check/duplicates",
+    "suggested": "/label/draw?type=river&annotator=ann",
+    "added": "/label/1?answers=40",
     "error": "/node/country/nowhere",
 }
 
@@ -446,6 +493,7 @@ def test_every_screen_fits_and_is_accessible(browser: Any, address: str, width: 
     for who, grade in (("ann", "2"), ("bob", "0")):
         form = {"node": "river#yangtze", "annotator": who, "grade": grade}
         tab.page.request.post(f"{address}/label/1", form=form)
+    tab.page.request.post(f"{address}/label/1/add", form={"answers": "lake", "annotator": "ann"})
     tab.page.request.post(f"{address}/graph/views", form={"name": "a", "address": "?node=Nepal", "places": "{}"})
     for name, path in SCREENS.items():
         tab.go(path)

@@ -9,6 +9,8 @@ const FEW = 40; // lines up to which relations are always labelled
 const SHARES = [0.5, 0.4, 0.6, 0.3, 0.7, 0.8, 0.2]; // places of a relation's label on its line, the first free one is taken
 const ALIKE = 5; // lines of the same relation that are labelled
 const APART = 7; // pixels between a label's middle and the lines of others
+const SAME = 4; // lines of a relation between two columns from which it is named once, above them
+const AVOIDED = 150; // lines up to which names of nodes are placed off them
 
 // Draw `data` in `container`. `selected(index or null)` is called on a click on a node or on the background, `full(group)`
 // on a "+N more" whose nodes the page does not have. `layout` is force, layered, or a function that returns the
@@ -359,7 +361,7 @@ kbkit.Graph = class {
       if (faint && focus !== null && node.level > 0) continue;
       const important = node.level === 0 || i === focus;
       const label = {
-        ...spot(spots.get(`n${i}`)), text: narrow && !important ? node.brief : node.label,
+        ...spot(spots.get(`n${i}`)), text: narrow && !important && !data.layered ? node.brief : node.label,
         brief: node.brief, size: node.level === 0 ? 14 : 12, bold: important, always: important,
         colour: look.ink, faint, away: node.level === 0 && this.near[i].size > 4 ? [0, 1] : this.away(spots, `n${i}`, this.near[i]),
       };
@@ -374,24 +376,54 @@ kbkit.Graph = class {
     });
     // Whether no other line passes there: its label would be read as that of the other one.
     const isOwn = (e, [x, y]) => segments.every(([other, a, b]) => other === e || distance(x, y, a, b) > APART);
+    const named = this.layout === "layered" && data.layered ? this.columns(lines) : new Map();
+    for (const { gap, text } of focus === null ? named.values() : []) {
+      const [first, last] = [gap, gap + 1].map((hop) => [...spots].find(([id]) => data.nodes[id.slice(1)]?.hop === hop)[1]);
+      const rows = halved(text);
+      const middle = this.tall ? [0, (first[1] + last[1]) / 2] : [(first[0] + last[0]) / 2, 3 + 7 * rows.split("\n").length];
+      labels.unshift({ along: [middle], text: rows, size: 11, colour: look.ink, always: true });
+    }
     lines.forEach((line) => {
       const e = line.data("e");
       const { s, t } = data.edges[e];
       const over = e === this.line;
       const relations = this.relationsOf(e);
-      if (s === t || !relations.length || (!over && (focus === null ? lines.length > FEW && s !== 0 : s !== focus && t !== focus))) return;
+      if (s === t || !relations.length || (!over && (focus === null ? lines.length > FEW && s !== 0 && !data.layered : s !== focus && t !== focus))) return;
       const [a, b] = [spots.get(`n${s}`), spots.get(`n${t}`)];
       const names = [...new Set(relations.map(([relation]) => data.relations[relation].label))];
       const text = names.join(" | ");
       used.set(text, (used.get(text) ?? 0) + 1);
       if (used.get(text) > ALIKE && !data.layered && !over) return;
-      const along = SHARES.map((share) => [a[0] + (b[0] - a[0]) * share, a[1] + (b[1] - a[1]) * share]).filter((at) => over || isOwn(e, at));
+      if (focus === null && !over && named.get(gapOf(data, e))?.text === text) return;
+      const points = SHARES.map((share) => [a[0] + (b[0] - a[0]) * share, a[1] + (b[1] - a[1]) * share]);
+      const own = points.filter((at) => over || isOwn(e, at));
+      const along = data.layered && !own.length ? points : own;
       if (!along.length) return;
-      const label = { along, text, brief: names.length > 1 ? `${names.length} relations` : text, size: over ? 12 : 10.5, colour: over ? look.ink : look.soft, always: over };
+      const label = { along, text, brief: names.length > 1 ? `${names.length} relations` : halved(text), size: over ? 12 : 10.5, colour: over ? look.ink : look.soft, always: over || (data.layered && !this.tall) };
       if (over) labels.unshift(label);
       else labels.push(label);
     });
-    this.labelled = kbkit.drawLabels(this.canvas, labels, dots, look.ground, look.font);
+    const avoided = segments.length <= AVOIDED ? segments.map(([, a, b]) => [a, b]) : [];
+    this.labelled = kbkit.drawLabels(this.canvas, labels, dots, look.ground, look.font, avoided);
+  }
+
+  // The relation that most lines between two columns of paths have, by the first of the columns. The others are named on
+  // the lines, for which rows on a narrow page have no room.
+  columns(lines) {
+    const counts = new Map();
+    lines.forEach((line) => {
+      const e = line.data("e");
+      const gap = gapOf(this.data, e);
+      const text = [...new Set(this.relationsOf(e).map(([relation]) => this.data.relations[relation].label))].join(" | ");
+      const own = counts.get(gap) ?? counts.set(gap, new Map()).get(gap);
+      own.set(text, (own.get(text) ?? 0) + 1);
+    });
+    const found = new Map();
+    for (const [gap, own] of counts) {
+      const [text, count] = [...own].sort((a, b) => b[1] - a[1])[0];
+      if (count >= SAME && (own.size === 1 || !this.tall)) found.set(gap, { gap, text });
+    }
+    return found;
   }
 
   // The direction from a node's neighbours to the node.
@@ -406,6 +438,17 @@ kbkit.Graph = class {
     return long ? [dx / long, dy / long] : [0, 1];
   }
 };
+
+// A long text as two lines of whole words.
+function halved(text) {
+  if (text.length < 19) return text;
+  const words = text.split(" ");
+  const half = words.findIndex((_, i) => words.slice(0, i + 1).join(" ").length >= text.length / 2) + 1;
+  return [words.slice(0, half).join(" "), words.slice(half).join(" ")].filter(Boolean).join("\n");
+}
+
+// The column of a path that a line starts in.
+const gapOf = (data, e) => Math.min(data.nodes[data.edges[e].s].hop, data.nodes[data.edges[e].t].hop);
 
 // The distance of a point from the line between two points.
 function distance(x, y, [ax, ay], [bx, by]) {

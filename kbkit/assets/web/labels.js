@@ -2,11 +2,12 @@
 "use strict";
 var kbkit = globalThis.kbkit ?? {};
 
-// Draw labels in order of importance, each at its first free place. A label has x, y and r of its dot, or `along`: points
-// [x, y] on which it may lie; text, brief (a shorter text for where there is little room), size, colour, bold, faint, away
-// ([x, y], the preferred direction), and `always`: draw it even if no place is free. `dots` are [x, y, r]. Returns the
-// text and the box (left, top, right, bottom) of the labels drawn.
-kbkit.drawLabels = (canvas, labels, dots, halo, font) => {
+// Draw labels in order of importance, each at its first free place, if possible off the `lines`, [[x, y], [x, y]]. A label
+// has x, y and r of its dot, or `along`: points [x, y] on which it may lie; text (lines joined by \n), brief (another text
+// for where there is little room), size, colour, bold, faint, away ([x, y], the preferred direction), and `always`: draw it even if no place
+// is free. `dots` are [x, y, r]. Returns the labels drawn, each with its text, its box (left, top, right, bottom), and
+// whether it covers a line.
+kbkit.drawLabels = (canvas, labels, dots, halo, font, lines = []) => {
   const [wide, high] = [canvas.clientWidth, canvas.clientHeight];
   const ratio = globalThis.devicePixelRatio || 1;
   if (canvas.width !== Math.round(wide * ratio) || canvas.height !== Math.round(high * ratio)) {
@@ -23,36 +24,42 @@ kbkit.drawLabels = (canvas, labels, dots, halo, font) => {
   const isFree = ([left, top, right, bottom]) =>
     left >= 2 && top >= 2 && right <= wide - 2 && bottom <= high - 2 &&
     taken.every(([a, b, c, d]) => a >= right || c <= left || b >= bottom || d <= top);
+  const crossed = (box) => lines.filter((line) => crosses(line, box)).length;
   const drawn = [];
   for (const label of labels) {
     pen.font = `${label.bold ? "600 " : ""}${label.size}px ${font}`;
     let [text, box] = [label.text, null];
     for (const form of [label.text, label.brief ?? label.text]) {
-      box = places(label, pen.measureText(form).width).find(isFree);
+      const free = places(label, form).filter(isFree);
+      const strikes = free.map((one) => (label.along ? 0 : crossed(one)));
+      box = free[strikes.indexOf(Math.min(...strikes))];
       text = form;
       if (box) break;
     }
-    if (!box && label.always) box = inside(places(label, pen.measureText(text).width)[0]);
+    if (!box && label.always) box = inside(places(label, text)[0]);
     if (!box) continue;
     taken.push(box);
     pen.globalAlpha = label.faint ? 0.15 : 1;
-    if (label.along) { // the line would strike the letters through
+    const covers = Boolean(label.along) || crossed(box) > 0;
+    if (covers) { // the line would strike the letters through
       pen.fillStyle = halo;
-      pen.fillRect(box[0], box[1] + 1, box[2] - box[0], box[3] - box[1] - 2);
+      pen.fillRect(box[0] - 1, box[1] + 1, box[2] - box[0] + 2, box[3] - box[1] - 2);
     }
     pen.strokeStyle = halo;
     pen.lineWidth = 3.5;
-    const [x, y] = [box[0] + 2, (box[1] + box[3]) / 2];
-    pen.strokeText(text, x, y);
+    const rows = text.split("\n").map((row, i, all) =>
+      [row, (box[0] + box[2] - pen.measureText(row).width) / 2, box[1] + ((i + 0.5) * (box[3] - box[1])) / all.length]);
+    for (const row of rows) pen.strokeText(...row);
     pen.fillStyle = label.colour;
-    pen.fillText(text, x, y);
-    drawn.push({ text, box });
+    for (const row of rows) pen.fillText(...row);
+    drawn.push({ ...label, text, box, rows, covers });
   }
   pen.globalAlpha = 1;
   return drawn;
 
-  function places({ x, y, r, along, size, away = [0, 1] }, width) {
-    const [w, h, gap] = [width + 4, size * 1.25, r + 2];
+  function places({ x, y, r, along, size, away = [0, 1] }, text) {
+    const rows = text.split("\n");
+    const [w, h, gap] = [Math.max(...rows.map((row) => pen.measureText(row).width)) + 4, size * 1.25 * rows.length, r + 2];
     if (along) return along.map(([at, down]) => [at - w / 2, down - h / 2, at + w / 2, down + h / 2]);
     const sides = [
       [1, 0, [x + gap, y - h / 2, x + gap + w, y + h / 2]],
@@ -66,6 +73,18 @@ kbkit.drawLabels = (canvas, labels, dots, halo, font) => {
     ];
     const fit = ([dx, dy]) => dx * away[0] + dy * away[1];
     return sides.sort((a, b) => fit(b) - fit(a)).map((side) => side[2]);
+  }
+
+  // Whether a line passes through a box (Liang and Barsky).
+  function crosses([[x1, y1], [x2, y2]], [left, top, right, bottom]) {
+    const [dx, dy] = [x2 - x1, y2 - y1];
+    let [enter, leave] = [0, 1];
+    for (const [step, room] of [[-dx, x1 - left], [dx, right - x1], [-dy, y1 - top], [dy, bottom - y1]]) {
+      if (step === 0 && room < 0) return false;
+      if (step < 0) enter = Math.max(enter, room / step);
+      else if (step > 0) leave = Math.min(leave, room / step);
+    }
+    return enter < leave;
   }
 
   function inside([left, top, right, bottom]) {

@@ -29,14 +29,15 @@ kbkit.showNode = (panel, data, i, go, close, grow) => {
   if (node.text) parts.push(element("p", { dir: "auto" }, node.text));
   for (const group of relationsOf(data, i)) {
     const relation = data.relations[group.relation];
+    const words = relation.heading ?? relation.label;
     const arrow = { 1: "\u2192", "-1": "\u2190", 0: "\u2194" }[group.way];
     const count = group.total > group.nodes.length
       ? `${group.nodes.length.toLocaleString("en")} of ${group.total.toLocaleString("en")}` : `${group.nodes.length}`;
-    const heading = element("h3", {}, `${arrow} ${relation.label} `, element("span", { class: "soft" }, count));
+    const heading = element("h3", {}, `${arrow} ${words} `, element("span", { class: "soft" }, count));
     const rest = group.total - group.nodes.length;
     if (grow && rest > 0) {
       const label = `Add ${Math.min(rest, ADDED)}`;
-      heading.append(" ", element("button", { class: "small", "aria-label": `${label} by ${relation.label}`, click: () => grow(group.relation, group.way) }, label));
+      heading.append(" ", element("button", { class: "small", "aria-label": `${label} by ${words}`, click: () => grow(group.relation, group.way) }, label));
     }
     parts.push(heading);
     parts.push(listed(group.nodes, (j) => neighbour(data, j, go)));

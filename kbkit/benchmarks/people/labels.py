@@ -17,7 +17,7 @@ are in ``decisions/NAME.jsonl``. Each query and each grade is saved at once.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -114,13 +114,13 @@ class Labels:
 
     def _every(self) -> dict[str, LabelledQuery]:
         """Return all queries by id, also deleted ones, whose ids are not used again."""
-        if not self._queries.is_file():
-            return {}
-        every: dict[str, LabelledQuery] = {}
-        for line in records(self._queries, content(self._queries, whole=True)):
-            one: LabelledQuery = from_json(LabelledQuery, line.fields, f"{self._queries}, line {line.position}")
-            every[one.id] = one
-        return every
+        return {one.id: one for one in self._states()}
+
+    def _states(self) -> Iterator[LabelledQuery]:
+        """Yield every state of every query, in the order in which they were saved."""
+        if self._queries.is_file():
+            for line in records(self._queries, content(self._queries, whole=True)):
+                yield from_json(LabelledQuery, line.fields, f"{self._queries}, line {line.position}")
 
     def query(self, number: str) -> LabelledQuery:
         """Return a query, or raise :class:`UnknownNameError`."""
@@ -129,16 +129,20 @@ class Labels:
             raise UnknownNameError("query", number, known)
         return known[number]
 
-    def draw(self, seed: int) -> str:
-        """Return a random node that has a text (``type#key``), for which a query can be written."""
-        drawn = self._kb.tables.lookup(
-            "SELECT type::VARCHAR AS type, key FROM nodes WHERE id IN (SELECT id FROM texts)"
-            " ORDER BY hash(id + $seed) LIMIT 1",
-            {"seed": seed},
-        )
-        if drawn.is_empty():
-            raise KbError("No node of the KB has a text")
-        return "{}#{}".format(*drawn.row(0))
+    def draw(self, seed: int, type: str = "") -> str:  # noqa: A002 - as in search
+        """Return a random node (``type#key``), for which a query can be written.
+
+        It is of the given type ("": any), and has a text if some node of this type has one.
+        """
+        nodes = self._kb.stores.nodes
+        with_texts = self._kb.tables.lookup("SELECT DISTINCT id FROM texts")["id"].to_numpy()
+        ids = nodes.members(type or None)
+        if len(readable := np.intersect1d(ids, with_texts)) or not type:
+            ids = readable
+        if not len(ids):
+            raise KbError(f"The KB has no node of the type {type}" if type else "No node of the KB has a text")
+        row = nodes.row(int(ids[np.random.default_rng(seed).integers(len(ids))]))
+        return f"{row.type}#{row.key}"
 
     def write(
         self,
@@ -154,7 +158,7 @@ class Labels:
 
         ``node`` (``type#key``) is the entity that the query was written for, if any: it joins the pool with the grade
         2. ``type`` restricts the hits, and ``nodes`` (``type#key``) join the pool. Raises :class:`KbError` for an empty
-        query and for one that contains the name of this node.
+        query, for one that contains the name of this node, and if this node is not of the type.
         """
         self._grades.path(annotator)  # raises for an invalid name
         check_range("number of hits", k)
@@ -163,6 +167,8 @@ class Labels:
         if node:
             described = self._kb.node(node)
             node = f"{described.type}#{described.key}"
+            if type and type not in (described.type, *described.other_types):
+                raise KbError(f"{node} is not of the type {type}", f"Choose the type {described.type}, or another node")
         text, note = self._checked(text, note, node)
         pool = self._pool(text, k, type, [*self._known(nodes), *([node] if node else [])])
         with one_writer(self._queries):
@@ -184,6 +190,38 @@ class Labels:
     def add(self, number: str, nodes: Sequence[str]) -> LabelledQuery:
         """Add nodes (``type#key``) to the pool of a query, after the others; those that it has stay."""
         return self._changed(number, self._known(nodes))
+
+    def last_added(self, number: str) -> list[str]:
+        """Return the nodes that the last change of a query added and that are not graded; nothing after another change.
+
+        :meth:`undo` removes them.
+        """
+        states = [one for one in self._states() if one.id == number][-2:]
+        before, after = (states[0], states[-1]) if states else (self.query(number),) * 2
+        if before.deleted or after != replace(before, pool=after.pool) or after.pool[: len(before.pool)] != before.pool:
+            return []
+        graded = {node for own in self._all().values() for query, node in own if query == number}
+        return [node for node in after.pool[len(before.pool) :] if node not in graded]
+
+    def undo(self, number: str) -> LabelledQuery:
+        """Remove the nodes of :meth:`last_added` from the pool of a query."""
+        with one_writer(self._queries):
+            query, added = self.query(number), set(self.last_added(number))
+            changed = replace(query, pool=[node for node in query.pool if node not in added])
+            if added:
+                append_json(self._queries, to_json(changed))
+        return changed
+
+    def next_open(self, annotator: str, after: str = "") -> LabelledQuery | None:
+        """Return the first query after another one, or else of all, with nodes that an annotator has not graded."""
+        grades = {item for item, one in self.grades(annotator).items() if one.mark is not None}
+        queries = self.queries()
+        start = next((at for at, query in enumerate(queries, 1) if query.id == after), 0)
+        for query in [*queries[start:], *queries[:start]]:
+            left = [node for node in query.pool if (query.id, node) not in grades]
+            if query.id != after and left and self._nodes(left):
+                return query
+        return None
 
     def delete(self, number: str) -> None:
         """Delete a query. Its grades and decisions do not count any more."""
@@ -254,6 +292,12 @@ class Labels:
         if read.answers is None or not read.is_sure or read.value is not None:
             return []
         return self._first(read.answers, type)[0]
+
+    def pool_node(self, reference: str) -> PoolNode:
+        """Return a node with the beginning of its texts. Raises :class:`KbError` for an unknown one."""
+        row = self._kb.stores.nodes.row(self._kb.find(reference))
+        [text] = self._kb.tables.lookup(_TEXTS, {"ids": [row.id]})["text"].to_list() or [""]
+        return PoolNode(f"{row.type}#{row.key}", row.id, row.type, row.key, row.name, text or "")
 
     def candidates(self, query: LabelledQuery) -> list[PoolNode]:
         """Return the nodes of a query's pool that the KB still has."""
@@ -369,24 +413,25 @@ class Labels:
         return judged(self._all(), {query.id: query.text for query in self.queries()}, decided)  # type: ignore[arg-type]
 
     def gold(self) -> Gold:
-        """Return the judgements as answers that runs are scored against; nodes are keys, as in runs of kbkit."""
+        """Return the judgements as answers that runs are scored against, with nodes named as in runs of kbkit."""
         judgements = self.judgements()
         queries = judgements.select("query", "text").unique(maintain_order=True)
-        return Gold(judgements.select("query", node="key", relevance="grade"), queries)
+        named = self._kb.stores.nodes.shortest_references(judgements)
+        return Gold(judgements.select("query", named, relevance="grade"), queries)
 
     def progress(self) -> pl.DataFrame:
-        """Return each annotator's progress: query, text, annotator, graded, pool (numbers of nodes)."""
+        """Return each annotator's progress: query, text, type, annotator, graded, pool (numbers of nodes)."""
         import polars as pl
 
         given = self._all()
         rows = [
-            (query.id, query.text, name, sum(item[0] == query.id for item in own), len(query.pool))
+            (query.id, query.text, query.type, name, sum(item[0] == query.id for item in own), len(query.pool))
             for query in self.queries()
             for name, own in (given or {query.annotator: {}}).items()
         ]
         numbers = dict.fromkeys(("graded", "pool"), pl.Int64)
         return pl.DataFrame(
-            rows, schema={**dict.fromkeys(("query", "text", "annotator"), pl.String), **numbers}, orient="row"
+            rows, schema={**dict.fromkeys(("query", "text", "type", "annotator"), pl.String), **numbers}, orient="row"
         )
 
     def agreement(self, query: str | None = None) -> pl.DataFrame:

@@ -31,8 +31,8 @@ def stark_labels(
     """List the grades that people gave in the browser.
 
     The queries and grades of the Label screen of kbkit explore: 2 for an answer, 1 for an answer in part, 0 for none.
-    The grade is the lower median of all annotators. -o FILE.qrels writes TREC judgements of keys, for kbkit measure and
-    other programs.
+    The grade is the lower median of all annotators. -o FILE.qrels writes TREC judgements, with nodes named as
+    by kbkit run, for kbkit measure and other programs.
     """
     from kbkit.benchmarks.people.labels import Labels
     from kbkit.kb import KnowledgeBase

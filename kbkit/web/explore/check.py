@@ -1,15 +1,22 @@
-"""Check: data that may be wrong, each finding with a link to the query that lists its rows."""
+"""Check: data that may be wrong, each finding with a link to the query that lists its rows; similar nodes; files."""
 
 from __future__ import annotations
 
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from kbkit.graph.suspicions import KINDS
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from kbkit.graph.suspicions import KINDS, suspicious_nodes
+from kbkit.web.explore import links
+from kbkit.web.explore.site import is_part
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import polars as pl
     from starlette.requests import Request
-    from starlette.responses import Response
     from starlette.routing import Route
 
     from kbkit.web.explore.site import Site
@@ -18,7 +25,11 @@ if TYPE_CHECKING:
 def routes(site: Site) -> list[Route]:
     """Return the routes of this screen."""
     screen = _Check(site)
-    return [site.route("/check", screen.page)]
+    return [
+        site.route("/check", screen.page),
+        site.route("/check/duplicates", screen.duplicates),
+        site.route("/check/file", screen.file),
+    ]
 
 
 class _Check:
@@ -29,6 +40,30 @@ class _Check:
         """Show the findings by kind."""
         found = self._found
         return self._site.page("check.html", request, kinds=KINDS, found=found, total=sum(map(len, found.values())))
+
+    def duplicates(self, request: Request) -> Response:
+        """Show pairs of nodes that may be the same."""
+        if not is_part(request):
+            return self._site.page("duplicates.html", request)
+        return self._site.page("duplicates_table.html", request, pairs=self._pairs.rows(named=True))
+
+    def file(self, request: Request) -> Response:
+        """Return the findings, their nodes or the pairs of similar nodes as CSV."""
+        tables: dict[str, Callable[[], pl.DataFrame]] = {
+            "findings": self._site.kb.suspicions,
+            "nodes": lambda: suspicious_nodes(self._site.kb.stores, self._site.kb.suspicions()),
+            "duplicates": lambda: self._pairs,
+        }
+        kind = links.text(request, "of")
+        if kind not in tables:
+            raise HTTPException(400, f"Unknown list. Use {', '.join(tables)}.")
+        return Response(
+            tables[kind]().write_csv(), media_type="text/csv", headers=self._site.attachment("csv", "check", kind)
+        )
+
+    @cached_property
+    def _pairs(self) -> pl.DataFrame:
+        return self._site.kb.duplicates()
 
     @cached_property
     def _found(self) -> dict[str, list[dict[str, Any]]]:

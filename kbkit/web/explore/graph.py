@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,6 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from kbkit.directory.saved_views import SavedView
-from kbkit.display.drawing import page
 from kbkit.display.drawing.colours import of_types
 from kbkit.errors import UnknownNameError
 from kbkit.graph.titles import titles
@@ -38,7 +37,6 @@ _MOST = 40
 """Maximum number of opened nodes, and of relations with more neighbours than at first."""
 PALETTE = [*of_types([str(place) for place in range(10)]).values()][:10]
 """Colours of values, apart from those of types."""
-FILES = {"svg": "image/svg+xml", "png": "image/png", "graphml": "application/graphml+xml"}
 
 
 @dataclass(frozen=True)
@@ -105,7 +103,7 @@ class _Graph:
         """Return the graph as the scripts read it, with the addresses that clicks lead to."""
         state = _state(request)
         graph = self._grown(state)
-        shown = page.content(graph.graph)
+        shown = self._site.drawn(graph.graph, graph.graph.title)
         rows = graph.graph.nodes.select("id", "type", "key").rows()
         opened = set(graph.opened)
         for node, (number, kind, key) in zip(shown["nodes"], rows, strict=True):
@@ -125,13 +123,11 @@ class _Graph:
         ]
         view = self._view(request)
         shown.update(
-            title=graph.graph.title,
-            summary=graph.graph.summary,
             values=drawn_values(self._site, graph.graph, links.texts(request, "rank")),
             palette=PALETTE,
             places=view.places if view else {},
         )
-        shown["files"] = {kind: links.page("/graph/file", format=kind) + "&" + state.url("")[1:] for kind in FILES}
+        shown["graphml"] = state.url("/graph/file")
         return JSONResponse(shown, headers={"Cache-Control": "no-store"})
 
     def values(self, request: Request) -> Response:
@@ -141,8 +137,8 @@ class _Graph:
         return JSONResponse(shown, headers={"Cache-Control": "no-store"})
 
     def file(self, request: Request) -> Response:
-        """Return the graph as a file."""
-        return drawn_file(request, lambda: self._grown(_state(request)))
+        """Return the graph as GraphML; the page makes pictures of what it shows."""
+        return graphml(self._site, self._grown(_state(request)))
 
     def save(self, request: Request) -> Response:
         """Save a view: the parameters of an address, and the positions of the nodes."""
@@ -202,17 +198,14 @@ def drawn_values(site: Site, drawing: Drawing, ranks: Sequence[str] = ()) -> lis
     return shown
 
 
-def drawn_file(request: Request, graph: Callable[[], Drawable]) -> Response:
-    """Return a graph as a file in the format that a request names."""
-    kind = links.text(request, "format")
-    if kind not in FILES:
-        raise HTTPException(400, f"Unknown format. Use {', '.join(FILES)}.")
+def graphml(site: Site, graph: Drawable) -> Response:
+    """Return a graph as a file of GraphML."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"graph.{kind}"
-        graph().write(path)
+        path = Path(folder) / "graph.graphml"
+        graph.write(path)
         content = path.read_bytes()
-    headers = {"Content-Disposition": f'attachment; filename="graph.{kind}"', "Cache-Control": "no-store"}
-    return Response(content, media_type=FILES[kind], headers=headers)
+    headers = site.attachment("graphml", graph.drawing().title)
+    return Response(content, media_type="application/graphml+xml", headers=headers)
 
 
 def _state(request: Request) -> _State:

@@ -44,8 +44,10 @@ def routes(site: Site) -> list[Route]:
 
     def types(request: Request) -> Response:
         """Return the table of types with the nodes that have the most neighbours."""
+        from kbkit.graph.nodes import noticed  # it would delay the first page
+
         known = filled if links.flag(request, "all") else filled[:_TYPES]
-        samples = {t.name: site.kb.popular(t.name, _SAMPLES).select("key", "type", "name").rows() for t in known}
+        samples = {t.name: noticed(site.kb.stores, t, _SAMPLES).select("key", "type", "name").rows() for t in known}
         return site.page("home_types.html", request, types=known, samples=samples)
 
     def examples(request: Request) -> Response:

@@ -25,13 +25,20 @@ if TYPE_CHECKING:
     from kbkit.web.explore.site import Site
 
 _PATH = "/label"
-_FILES = {"qrels": "text/plain", "jsonl": "application/x-ndjson", "csv": "text/csv"}
+_FILES = {
+    "qrels": "text/plain",
+    "tsv": "text/tab-separated-values",
+    "jsonl": "application/x-ndjson",
+    "csv": "text/csv",
+}
 _DEPTHS = (10, 20, 50)
 """Hits of each retriever that are pooled."""
 _MOST_QUERIES = 200
 """Queries that are saved at once."""
 _WHO = "kbkit_annotator"
 """The cookie with the name of the last annotator."""
+_TYPE = "kbkit_answers"
+"""The cookie with the type of the answers of the last query."""
 _YEAR = 365 * 24 * 3600
 
 
@@ -49,6 +56,7 @@ def routes(site: Site) -> list[Route]:
         site.route("/label/{number}", screen.query),
         site.route("/label/{number}", screen.grade, method="POST"),
         site.route("/label/{number}/add", screen.add, method="POST"),
+        site.route("/label/{number}/undo", screen.undo, method="POST"),
         site.route("/label/{number}/edit", screen.edit, method="POST"),
         site.route("/label/{number}/delete", screen.delete, method="POST"),
     ]
@@ -62,13 +70,24 @@ class _Label:
     def queries(self, request: Request) -> Response:
         """Show all queries with their progress, and the form for a new one."""
         given = {name: links.text(request, name) for name in ("node", "q", "note", "type", "answers")}
+        if "type" not in request.query_params:
+            given["type"] = self._type(given["answers"]) or unquote(request.cookies.get(_TYPE, ""))
         return self._form(request, {**given, "annotator": _annotator(request), "k": _DEPTHS[0]}, None)
+
+    def _type(self, expression: str) -> str:
+        """Return the type of the answers of an expression, if they have one."""
+        if not expression:
+            return ""
+        types = {node.partition("#")[0] for node in self._labels.answers(expression)[0]}
+        return types.pop() if len(types) == 1 else ""
 
     def _form(self, request: Request, given: dict[str, Any], problem: KbError | None, many: str = "") -> Response:
         kb = self._site.kb
         row = None
         if given["node"]:
-            row = kb.stores.nodes.row(kb.find(given["node"]))
+            node = self._labels.pool_node(given["node"])
+            row = node._asdict()
+            self._site.describe([row], "text", "")
         return self._site.page(
             "label.html",
             request,
@@ -79,6 +98,7 @@ class _Label:
             problem=said(problem),
             progress=self._progress(),
             agreement=self._labels.agreement().rows(named=True),
+            open=self._labels.next_open(given["annotator"]) if given["annotator"] else None,
             apart=[one.decision is not None for one in self._labels.disagreements()],
             depths=_DEPTHS,
             types=[kind.name for kind in kb.schema.node_types if kind.members],
@@ -95,9 +115,9 @@ class _Label:
 
     def draw(self, request: Request) -> Response:
         """Draw a node to write a query for."""
-        node = self._labels.draw(secrets.randbelow(2**31))
+        node = self._labels.draw(secrets.randbelow(2**31), links.text(request, "type"))
         typed = {name: links.text(request, name) for name in ("annotator", "q", "note", "type", "answers")}
-        address = links.page(_PATH, node=node, **typed)
+        address = links.page(_PATH, node=node, **typed) + ("" if typed["type"] else "&type=")  # not the last one
         return RedirectResponse(address, 303, {"Cache-Control": "no-store"})
 
     def write(self, request: Request) -> Response:
@@ -111,7 +131,7 @@ class _Label:
             )  # fmt: skip
         except KbError as error:  # with the form, where it can be mended
             return self._form(request, given, error)
-        return _remembered(_to_query(query.id, count), given["annotator"])
+        return _remembered(_to_query(query.id, count), given["annotator"], given["type"])
 
     def _known(self, text: str, given: dict[str, Any]) -> LabelledQuery | None:
         """Return the same query, if the annotator wrote it before: it was sent twice, or forgotten."""
@@ -139,7 +159,7 @@ class _Label:
         if problems:  # with the lines that were not saved, where they can be mended
             first = next(iter(problems.values()))
             return self._form(request, given, first, "\n".join(problems))
-        return _remembered(RedirectResponse(_PATH, 303), given["annotator"])
+        return _remembered(RedirectResponse(_PATH, 303), given["annotator"], given["type"])
 
     def query(self, request: Request) -> Response:
         """Show the hits of a query with an annotator's grades."""
@@ -150,7 +170,7 @@ class _Label:
         query = self._labels.query(request.path_params["number"])
         grades = self._labels.grades(annotator) if annotator else {}
         found = [self._shown(one, grades.get((query.id, one.reference))) for one in self._labels.candidates(query)]
-        self._site.describe(found, "text", in_full=True)
+        self._site.describe(found, "text", query.text)
         own = [one for one in self._labels.progress().iter_rows(named=True) if one["query"] == query.id]
         page = self._site.page(
             "label_query.html",
@@ -166,8 +186,9 @@ class _Label:
             agreement=self._labels.agreement(query.id).rows(named=True),
             grades=GRADES,
             longest=LONGEST,
-            most=MOST_ANSWERS,
             answers=links.number(request, "answers", 0, 0, 2**31),
+            added=self._labels.last_added(query.id),
+            open=self._labels.next_open(annotator, query.id) if annotator else None,
         )
         foreign = request.headers.get("sec-fetch-site") in ("cross-site", "same-site")
         return page if foreign else _remembered(page, annotator)
@@ -186,7 +207,12 @@ class _Label:
             self._labels.add(number, nodes)
         except KbError as error:
             return self._query(request, form.get("annotator", ""), given, error)
-        return _to_query(number, count)
+        return _to_query(number, count + bool(given["node"]))
+
+    def undo(self, request: Request) -> Response:
+        """Take back the nodes that were added last."""
+        self._labels.undo(request.path_params["number"])
+        return _to_query(request.path_params["number"])
 
     def edit(self, request: Request) -> Response:
         """Change the text and the note of a query."""
@@ -223,7 +249,7 @@ class _Label:
         [one] = [one for one in self._labels.candidates(query) if one.reference == node]
         known = None if problem else self._labels.grades(annotator).get((number, node))
         shown = self._shown(one, known)
-        self._site.describe([shown], "text", in_full=True)
+        self._site.describe([shown], "text", query.text)
         return self._site.page(
             "label_hit.html",
             request,
@@ -261,11 +287,13 @@ class _Label:
             path = Path(folder) / f"labels.{kind}"
             if kind == "csv":
                 self._labels.table().write_csv(path)
+            elif kind == "tsv":
+                self._labels.gold().queries.write_csv(path, include_header=False, separator="\t", quote_style="never")
             else:
                 write_gold(self._labels.gold(), path)
             content = path.read_bytes()
-        headers = {"Content-Disposition": f'attachment; filename="labels.{kind}"', "Cache-Control": "no-store"}
-        return Response(content, media_type=_FILES[kind], headers=headers)
+        words = "queries" if kind == "tsv" else "labels"
+        return Response(content, media_type=_FILES[kind], headers=self._site.attachment(kind, words))
 
     def _shown(self, one: PoolNode, given: Judgement | None) -> dict[str, Any]:
         """Return a hit as the template shows it."""
@@ -285,9 +313,8 @@ def _depth(form: dict[str, str]) -> int:
 
 
 def _to_query(number: str, answers: int = 0) -> Response:
-    """Lead to a query; if not all ``answers`` of an expression joined its pool, the page says so."""
-    address = links.page(f"{_PATH}/{number}", answers=answers if answers > MOST_ANSWERS else None)
-    return RedirectResponse(address, 303)
+    """Lead to a query, whose page tells how many of the ``answers`` of an expression were added."""
+    return RedirectResponse(links.page(f"{_PATH}/{number}", answers=answers or None), 303)
 
 
 def _annotator(request: Request) -> str:
@@ -295,8 +322,10 @@ def _annotator(request: Request) -> str:
     return links.text(request, "annotator") or unquote(request.cookies.get(_WHO, ""))
 
 
-def _remembered(answer: Response, annotator: str) -> Response:
-    """Let the browser remember the annotator."""
-    if annotator:
-        answer.set_cookie(_WHO, quote(annotator), _YEAR, httponly=True, samesite="lax")
+def _remembered(answer: Response, annotator: str, type: str | None = None) -> Response:  # noqa: A002
+    """Let the browser remember the annotator, and the type of the answers (None: as before)."""
+    given = {_WHO: annotator or None, _TYPE: type}
+    for name, value in given.items():
+        if value is not None:
+            answer.set_cookie(name, quote(value), _YEAR, httponly=True, samesite="lax")
     return answer

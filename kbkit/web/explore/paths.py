@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.responses import JSONResponse, Response
 
-from kbkit.display.drawing import page
 from kbkit.display.render import clean
-from kbkit.english.headings import relation_verb, relation_words
+from kbkit.english.headings import relation_label, relation_verb
 from kbkit.errors import KbError
 from kbkit.graph.nodes import hub_degree
 from kbkit.web.explore import links
-from kbkit.web.explore.graph import FILES, PALETTE, drawn_file, drawn_values
+from kbkit.web.explore.graph import PALETTE, drawn_values, graphml
 from kbkit.web.explore.site import said, status_of
 
 if TYPE_CHECKING:
@@ -56,7 +55,6 @@ class _Paths:
             except KbError as error:  # with the form, where it can be mended
                 problem = error
         schema = self._site.kb.schema
-        relations = [(r.name, relation_words(r)) for r in schema.relations]
         status = status_of(problem) if problem else 200
         return self._site.page(
             "paths.html",
@@ -66,7 +64,7 @@ class _Paths:
             found=found,
             problem=said(problem),
             meant=self._meant(asked) if problem else {},
-            all_relations=relations,
+            all_relations=list(self._site.relation_headings.items()),
             all_types=[(t.name, t.members) for t in schema.node_types if t.members],
             hub=hub_degree(self._site.kb.stores),
             in_words=lambda path: _in_words(schema, path),
@@ -96,25 +94,27 @@ class _Paths:
     def data(self, request: Request) -> Response:
         """Return the drawing as the scripts read it."""
         asked = _asked(request)
-        drawing = self._found(asked).drawing()
-        shown = page.content(drawing)
+        found = self._found(asked)
+        drawing = found.drawing()
+        shown = self._site.drawn(drawing, found.start.name, found.end.name)
         for node, (kind, key) in zip(shown["nodes"], drawing.nodes.select("type", "key").iter_rows(), strict=True):
             node.update(command="", page=links.node(kind, key), graph=links.page("/graph", node=f"{kind}#{key}"))
         values = drawn_values(self._site, drawing, links.texts(request, "rank"))
-        shown.update(title=drawing.title, summary=drawing.summary, values=values, palette=PALETTE, places={})
-        shown["files"] = {kind: f"/paths/file?format={kind}&{request.url.query}" for kind in FILES}
+        shown.update(values=values, palette=PALETTE, places={}, graphml=f"/paths/file?{request.url.query}")
         return JSONResponse(shown, headers={"Cache-Control": "no-store"})
 
     def file(self, request: Request) -> Response:
-        """Return the drawing as a file, or the list of paths as Markdown."""
-        if links.text(request, "format") == "md":
-            text = self._markdown(self._found(_asked(request)))
-            headers = {"Content-Disposition": 'attachment; filename="paths.md"', "Cache-Control": "no-store"}
-            return Response(text.encode("utf-8", "replace"), media_type="text/markdown", headers=headers)
-        return drawn_file(request, lambda: self._found(_asked(request)))
+        """Return the drawing as GraphML, or the list of paths as Markdown."""
+        found = self._found(_asked(request))
+        if links.text(request, "format") != "md":
+            return graphml(self._site, found)
+        address = str(request.url.replace(path="/paths").remove_query_params("format"))
+        headers = self._site.attachment("md", found.start.name, found.end.name)
+        text = self._markdown(found, address)
+        return Response(text.encode("utf-8", "replace"), media_type="text/markdown", headers=headers)
 
-    def _markdown(self, found: Paths) -> str:
-        """Return the paths in words, with the references of the nodes below."""
+    def _markdown(self, found: Paths, address: str) -> str:
+        """Return the paths in words, with what they are from, and the references of the nodes below."""
         lines: list[str] = []
         places: dict[int, Place] = {}
         for number, path in enumerate(found, 1):
@@ -125,7 +125,8 @@ class _Paths:
         nodes = [f"- {_escaped(node.name)}: `{node.reference.replace('`', '')}`" for node in places.values()]
         title = f"# {_escaped(found.start.name)} to {_escaped(found.end.name)}"
         note = "The weight is the sum of log₂ of the numbers of neighbours of the nodes between the ends."
-        return "\n".join([title, "", f"{found.summary}. {note}", "", *lines, "", "## Nodes", "", *nodes, ""])
+        listed = ["", "## Nodes", "", *nodes, "", "## Source", "", f"{_escaped(self._site.source())}.", ""]
+        return "\n".join([title, "", f"{found.summary}. {note}", "", *lines, *listed, f"<{address}>", ""])
 
     def _found(self, asked: dict[str, Any]) -> Paths:
         given = (asked["start"], asked["end"], asked["steps"], asked["limit"])
@@ -153,8 +154,8 @@ def _lacks(request: Request, asked: dict[str, Any]) -> str:
     """Return what a form that was sent lacks."""
     if not {"from", "to"} & set(request.query_params) or (asked["start"] and asked["end"]):
         return ""
-    ends = [name for name, end in (("From", "start"), ("to", "end")) if not asked[end]]
-    return f"Enter a node in the field {' and '.join(ends)}."
+    ends = [name for name, end in (("From", "start"), ("To", "end")) if not asked[end]]
+    return "Enter a node in both fields." if len(ends) == 2 else f"Now enter the other node, in the field {ends[0]}."
 
 
 def _escaped(text: str) -> str:
@@ -177,7 +178,7 @@ def _words(schema: Schema, subject: str, step: PathStep) -> str:
     if all(verbs):
         return " and ".join(dict.fromkeys(verbs))
     onward = any(move.forward for move in step.relations)
-    names = dict.fromkeys(relation_words(schema.relation(move.relation)) for move in step.relations)
+    names = dict.fromkeys(relation_label(schema, move.relation) for move in step.relations)
     arrow = "\N{RIGHTWARDS ARROW}" if onward else "\N{LEFTWARDS ARROW}"
     return f"{arrow} {' | '.join(names)} {arrow}"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import tempfile
 import threading
 from typing import IO, TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response, Stream
 from kbkit.answers.errors import ExpressionError
 from kbkit.display.render import cell, chunks_of, clean
 from kbkit.english.headings import LARGE, figure
+from kbkit.english.types import type_plural
 from kbkit.errors import KbError, QueryError
 from kbkit.executor import languages
 from kbkit.executor.outcomes import StatementOutcome
@@ -25,7 +27,7 @@ from kbkit.stores.sql_results import ResultBounds
 from kbkit.stores.threads import run
 from kbkit.web.explore import links, query_drawings
 from kbkit.web.explore.query_drawings import ENDS
-from kbkit.web.explore.query_results import PAGE, VIEWS, KeptResult, KeptResults, ResultState, iris_of
+from kbkit.web.explore.query_results import PAGE, VIEWS, KeptResult, KeptResults, ResultState, iris_of, named_nodes
 from kbkit.web.explore.query_side import SidePane
 from kbkit.web.explore.site import is_part, said
 
@@ -235,6 +237,7 @@ class _Query:
             files=list(_FILES),
             note=outcome.note,
             read_as="" if state.language else _READ_AS.get(outcome.language, ""),
+            answered=_answered(expression, kept),
             problem=problem,
             **values,
         )
@@ -245,24 +248,32 @@ class _Query:
         pages = max(1, -(-len(rows) // PAGE))
         page = min(state.page, pages)
         shown = rows[(page - 1) * PAGE : page * PAGE]
-        nodes = [kept.nodes[row] for row in shown] if kept.nodes else []
+        part = kept.frame[shown]
+        nodes = [kept.nodes[row] for row in shown] if kept.nodes else named_nodes(self._site.kb.stores, part)
+        has_proofs = kept.outcome.language == "answers" and not self._is_type(state.text)
         return {
-            "rows": self._rows(kept.frame[shown], kept, nodes),
-            "ids": nodes if kept.outcome.language == "answers" else [],
+            "rows": self._rows(part, kept, nodes),
+            "ids": nodes if has_proofs else [],
             "found": len(rows),
             "pages": pages,
             "page_number": page,
             "start": (page - 1) * PAGE,
         }
 
-    def _rows(self, frame: pl.DataFrame, kept: KeptResult, nodes: Sequence[int]) -> list[list[tuple[str, str, str]]]:
+    def _is_type(self, expression: str) -> bool:
+        """Return whether an expression is the name of a type, whose members need no proof."""
+        return expression.strip().strip("`") in {kind.name for kind in self._site.kb.schema.node_types}
+
+    def _rows(
+        self, frame: pl.DataFrame, kept: KeptResult, nodes: Sequence[int | None]
+    ) -> list[list[tuple[str, str, str]]]:
         """Return each value as (text, address of its node or nothing, type of the node).
 
         ``nodes`` are the nodes that the rows describe, if they do.
         """
         shown = kept.columns
         named = next((name for name in ("name", "key", "id") if name in shown), "") if nodes else ""
-        known = self._site.kb.stores.nodes.rows(list(set(nodes)))
+        known = self._site.kb.stores.nodes.rows({node for node in nodes if node is not None})
         iris = iris_of(self._site, frame) if kept.outcome.language == "sparql" else {}
         titled = titles(self._site.kb.stores, [*known, *(node for node, *_ in iris.values())])
         result = []
@@ -271,9 +282,9 @@ class _Query:
             for name in shown:
                 value, kind, key = row[name], "", ""
                 text = cell(value if name in ENDS else figure(name, value, kept.separated.get(name, LARGE)))
-                if name == named:
-                    kind, key = known[nodes[number]].type, known[nodes[number]].key
-                    text = titled.get(nodes[number], text) if name == "name" else text
+                if name == named and (node := nodes[number]) is not None:
+                    kind, key = known[node].type, known[node].key
+                    text = titled.get(node, text) if name == "name" else text
                 elif isinstance(value, str) and value in iris:
                     node, kind, key, text = iris[value]
                     text = titled.get(node, text)
@@ -301,16 +312,22 @@ class _Query:
         if state.filters or state.order >= 0:
             frame = frame[KeptResult(outcome, frame, nodes, is_cut=False).rows(state)]
         file = _written(frame, kind)
-        headers = {
-            "Content-Disposition": f'attachment; filename="result.{kind}"',
-            "Content-Length": str(file.seek(0, os.SEEK_END)),
-            "Cache-Control": "no-store",
-        }
+        headers = self._site.attachment(kind, state.text)
+        headers["Content-Length"] = str(file.seek(0, os.SEEK_END))
         file.seek(0)
         chunks = iter(lambda: file.read(_CHUNK), b"")
         return StreamingResponse(
             chunks, media_type=_FILES[kind], headers=headers, background=BackgroundTask(file.close)
         )
+
+
+def _answered(expression: str, kept: KeptResult) -> str:
+    """Return which part of an expression with steps the answers are; nothing for others."""
+    if kept.outcome.language != "answers" or kept.frame is None or not re.search(r"->|<-", expression):
+        return ""
+    types = kept.frame["type"].unique(maintain_order=True).to_list() if "type" in kept.frame.columns else []
+    named = ", ".join(map(type_plural, types[:5]))
+    return f"The answers are the last part of the expression{': ' * bool(named)}{named}"
 
 
 def _written(frame: pl.DataFrame, kind: str) -> IO[bytes]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kbkit.display.drawing import page
 from kbkit.display.render import cell, clean
 from kbkit.errors import KbError
 from kbkit.graph.subgraph import SubgraphDrawing, subgraph
@@ -73,10 +72,9 @@ def _are_nodes(column: pl.Series, count: int) -> bool:
 def graph_content(site: Site, kept: KeptResult, state: ResultState) -> dict[str, Any]:
     """Return a graph as the scripts read it, with the addresses of the nodes' pages and of its files."""
     drawing = graph(site, kept, state).drawing()
-    shown = page.content(drawing)
+    shown = site.drawn(drawing)
     for node, (kind, key) in zip(shown["nodes"], drawing.nodes.select("type", "key").iter_rows(), strict=True):
         node.update(command="", page=links.node(kind, key), graph=links.page("/graph", node=f"{kind}#{key}"))
-    shown.update(title=drawing.title, summary=drawing.summary)
     return shown
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import polars as pl
     from starlette.requests import Request
 
+    from kbkit.stores import Stores
     from kbkit.web.explore.site import Site
 
 PAGE = 100
@@ -127,8 +128,10 @@ class KeptResult:
 
     @cached_property
     def columns(self) -> list[str]:
-        """The columns that a person sees."""
+        """The columns that a person sees; of answers, no keys that are the names."""
         hidden = {"answers": ("id",), "search": ("id", "why", "linked")}.get(self.outcome.language, ())
+        if self.outcome.language == "answers" and self.frame is not None and {"key", "name"} <= {*self.frame.columns}:
+            hidden = (*hidden, *(["key"] if (self.frame["key"] == self.frame["name"]).all() else []))
         return [] if self.frame is None else [name for name in self.frame.columns if name not in hidden]
 
     @cached_property
@@ -245,3 +248,26 @@ def iris_of(site: Site, frame: pl.DataFrame) -> Mapping[str, tuple[int, str, str
     return {
         site.kb.schema.node_iri(row.type, row.key): (node, row.type, row.key, row.name) for node, row in rows.items()
     }
+
+
+def named_nodes(stores: Stores, frame: pl.DataFrame) -> list[int | None]:
+    """Return the node that each row of a frame without ids names by its type and key, or by its name and one of these.
+
+    None for a row that names none or several; nothing if the frame lacks the columns.
+    """
+    import polars as pl
+
+    texts = [name for name in ("type", "key", "name") if frame.schema.get(name) == pl.String]
+    if len(texts) < 2:
+        return []
+    types = {kind.name for kind in stores.schema.node_types}
+    found: list[int | None] = []
+    for row in frame.select(texts).iter_rows(named=True):
+        kind, key, name = row.get("type"), row.get("key"), row.get("name")
+        if any(row[column] is None for column in texts) or ("type" in texts and kind not in types):
+            found.append(None)
+            continue
+        same = stores.nodes.by_key(kind, [key])[0] if key is not None else stores.nodes.by_name(kind, [str(name)])[0]
+        same = [node for node in same if name in (None, node.name)]
+        found.append(same[0].id if len(same) == 1 else None)
+    return found if any(node is not None for node in found) else []

@@ -8,6 +8,7 @@ from starlette.responses import JSONResponse
 
 from kbkit.answers import syntax
 from kbkit.display.drawing import page
+from kbkit.graph.nodes import noticed
 from kbkit.graph.schema_drawing import schema_drawing
 from kbkit.schema import literal
 from kbkit.stores.sql_names import identifier
@@ -96,7 +97,7 @@ class _Schema:
             request,
             type=kind,
             pairs=sorted(pairs, key=lambda pair: -pair[1].edges),
-            samples=self._site.kb.popular(kind.name, _SAMPLES).select("key", "type", "name").rows(),
+            samples=noticed(self._site.kb.stores, kind, _SAMPLES).select("key", "type", "name").rows(),
             sql_of_type=links.sql_of_type,
             sql_of_edges=self._sql_of_edges,
         )

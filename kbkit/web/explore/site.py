@@ -6,21 +6,28 @@ import contextlib
 import hashlib
 import re
 import threading
+import unicodedata
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, Response
 
-from kbkit import assets
+from kbkit import __version__, assets
+from kbkit.directory.generations import now
+from kbkit.display.drawing import page
 from kbkit.display.drawing.colours import of_types
+from kbkit.display.drawing.text import middle
 from kbkit.display.node_data import edge_attributes, shown_name
 from kbkit.display.render import cell, clean
-from kbkit.english.headings import attribute_heading, relation_words
+from kbkit.english.headings import attribute_heading, relation_label
+from kbkit.english.words import spoken
 from kbkit.errors import (
     Command,
     DamagedError,
@@ -43,13 +50,14 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.routing import Route
 
+    from kbkit.display.drawing.model import Drawing
     from kbkit.executor.vocabulary import Vocabulary
     from kbkit.kb import KnowledgeBase
     from kbkit.web.explore.running import Handler
 
 _HERE = Path(__file__).parent
 _SCRIPTS = (
-    "labels.js", "graph.js", "panel.js",
+    "labels.js", "graph.js", "panel.js", "picture.js",
     "vendor/codemirror.min.js", "vendor/cytoscape.min.js", "vendor/fcose.min.js", "vendor/htmx.min.js",
     "vendor/interpreter.min.js", "vendor/vega-lite.min.js", "vendor/vega.min.js",
     "vendor/world.svg",
@@ -67,6 +75,10 @@ _HEADERS = {
 _MARK = Markup("<mark>{}</mark>")
 _RELATION = re.compile(r" -> \[([^\[\]]+)\] -> ")
 """A relation between two nodes in a line of a proof."""
+_FILE_NAME = 80
+"""Maximum number of characters of the name of a file to save."""
+_RELATION_LABEL = 44
+"""Maximum number of characters of the label of a line."""
 _KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _YEAR = "public, max-age=31536000, immutable"
 
@@ -228,15 +240,15 @@ class Site(Pages):
                 return name
         return given
 
-    def describe(self, rows: Iterable[dict[str, Any]], text: str, *, in_full: bool = False) -> None:
+    def describe(self, rows: Iterable[dict[str, Any]], text: str, query: str | None = None) -> None:
         """Give rows of nodes without a name a title as their name, and those without a ``text`` some neighbours.
 
-        ``in_full`` gives all rows attributes and neighbours.
+        With a ``query``, all rows get attributes and neighbours that the text does not have, first what it mentions.
         """
         listed = list(rows)
         found = titles(self.kb.stores, [row["id"] for row in listed])
-        if in_full:
-            seen = facts(self.kb.stores, [row["id"] for row in listed])
+        if query is not None:
+            seen = facts(self.kb.stores, {row["id"]: row.get(text) or "" for row in listed}, query)
         else:
             bare = [row["id"] for row in listed if not row.get(text)] if self.kb.has("adjacency") else []
             seen = glimpses(self.kb.stores, bare)
@@ -244,12 +256,53 @@ class Site(Pages):
             row["name"] = found.get(row["id"], row["name"])
             row["glimpse"] = seen.get(row["id"], "")
 
+    def attachment(self, kind: str, *words: str) -> dict[str, str]:
+        """Return the headers of a file to save, named after the KB and some words: ``world-rhine-danube.md``."""
+        name = self.file_name(*words)
+        plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().strip("-.") or "kbkit"
+        disposition = f"attachment; filename=\"{plain}.{kind}\"; filename*=UTF-8''{quote(name)}.{kind}"
+        return {"Content-Disposition": disposition, "Cache-Control": "no-store"}
+
+    def file_name(self, *words: str) -> str:
+        """Return the name of a file to save, without its ending."""
+        joined = re.sub(r"[^\w.]+", "-", clean("-".join([self.kb.schema.name, *words])))
+        return joined.strip("-.")[:_FILE_NAME].strip("-.") or "kbkit"
+
+    def source(self) -> str:
+        """Return what a result is from: the KB, its generation and licence, and the day."""
+        manifest = self.kb.manifest
+        licence = f", licence {manifest.recipe['licence']}" if manifest.recipe["licence"] else ""
+        built = f"generation {manifest.generation}, built on {manifest.created[:10]}"
+        return f"KB {self.kb.schema.name}, {built}{licence}; kbkit {__version__}, {now()[:10]}"
+
+    def drawn(self, drawing: Drawing, *words: str) -> dict[str, Any]:
+        """Return a drawing as the scripts read it, with the relations in words, and what its files say.
+
+        ``words`` name the files.
+        """
+        shown = page.content(drawing)
+        for relation in shown["relations"]:
+            relation["label"] = middle(relation_label(self.kb.schema, relation["key"]), _RELATION_LABEL)
+            relation["heading"] = self.relation_headings[relation["key"]]
+        about = {"saved_as": self.file_name(*words), "source": self.source()}
+        return {**shown, "title": drawing.title, "summary": drawing.summary, **about}
+
+    @cached_property
+    def relation_headings(self) -> dict[str, str]:
+        """The relations in words by name; those with the same verb have their names, too."""
+        labels = {one.name: relation_label(self.kb.schema, one.name) for one in self.kb.schema.relations}
+        counts = Counter(labels.values())
+        return {
+            name: label if counts[label] == 1 or label == spoken(name) else f"{label} ({spoken(name)})"
+            for name, label in labels.items()
+        }
+
     def in_words(self, line: str) -> str:
         """Return a line of a proof with the names of relations in words: *Jaws → has genre → Thriller*."""
         return _RELATION.sub(self._arrow, line)
 
     def _arrow(self, match: re.Match[str]) -> str:
-        known = {relation.name: relation_words(relation) for relation in self.kb.schema.relations}
+        known = {relation.name: relation_label(self.kb.schema, relation.name) for relation in self.kb.schema.relations}
         return f" \N{RIGHTWARDS ARROW} {known[match[1]]} \N{RIGHTWARDS ARROW} " if match[1] in known else match[0]
 
     def type_class(self, name: str) -> str:

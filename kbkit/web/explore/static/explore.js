@@ -105,9 +105,16 @@
       if (boxes.length && boxes.every((box) => box.checked)) formData.delete(boxes[0].name);
     }
   });
+  const counted = (fold) => {
+    const boxes = [...fold.querySelectorAll("input[type=checkbox]")];
+    const on = boxes.filter((box) => box.checked).length;
+    fold.querySelector("[data-count]").textContent = `${on === boxes.length ? "all" : `${on} of ${boxes.length}`}, not applied yet`;
+  };
+  document.addEventListener("change", ({ target }) => target.closest("[data-all]") && counted(target.closest("[data-all]")));
   document.addEventListener("click", ({ target }) => {
     if (target.dataset?.tick === undefined) return;
     for (const box of target.closest("fieldset").querySelectorAll("input")) box.checked = target.dataset.tick !== "none";
+    counted(target.closest("[data-all]"));
   });
 
   document.getElementById("cancel")?.addEventListener("click", ({ target }) => {

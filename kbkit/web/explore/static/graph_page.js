@@ -57,13 +57,33 @@
     graph.cy.on("dragfree", "node", ({ target }) => pinned.has(data.nodes[target.data("i")]?.key) && pin(target.data("i"), true));
     summary.textContent = data.summary;
     shown.replaceChildren(...data.nodes.map(({ name, key }) => element("option", { value: name }, key)));
-    files.replaceChildren(...Object.entries(data.files).map(([kind, href]) => element("a", { href }, kind === "graphml" ? "GraphML" : kind.toUpperCase())));
+    files.replaceChildren(
+      ...["png", "svg"].map((kind) => element("button", { type: "button", class: "link", click: () => kbkit.savePicture(graph, about(), data.saved_as, kind) }, kind.toUpperCase())),
+      element("a", { href: data.graphml }, "GraphML"),
+    );
     showControls(data);
     look();
+    tellColumns();
     const kept = keep ? data.nodes.findIndex(({ key }) => key === keep) : -1;
     if (kept >= 0) graph.choose(kept);
     else panel.hidden = true;
     globalThis.kbkit.drawn = graph;
+  }
+
+  // On the page of paths: where the relations of lines without a name are.
+  function tellColumns() {
+    const told = byId("columns");
+    if (!told) return;
+    told.hidden = !graph.columns(graph.lines()).size;
+    told.textContent = `The relation ${graph.tall ? "beside a row" : "above a column"} is that of its lines without a name.`;
+  }
+
+  // What the file of a drawing says around it: the title, what is shown, the legend of the page, and the KB.
+  function about() {
+    const entries = [...legend.children].map((entry) => [entry.querySelector(".dot")?.style.background, entry.textContent.trim()]);
+    const columns = byId("columns");
+    const told = columns && !columns.hidden ? `. ${columns.textContent}` : "";
+    return { heading: [graph.data.title, summary.textContent + told], legend: entries, source: graph.data.source };
   }
 
   // Put the nodes of a saved view where they were, if the view has them all; pinned ones stay there.
@@ -108,7 +128,7 @@
     }));
     filters.replaceChildren(
       boxes("Types", data.types.filter(({ count }) => count).map(({ name, count }) => [`type:${name}`, name, count])),
-      boxes("Relations", [...counts].map(([r, count]) => [`relation:${data.relations[r].key}`, data.relations[r].label, count])),
+      boxes("Relations", [...counts].map(([r, count]) => [`relation:${data.relations[r].key}`, data.relations[r].heading, count])),
     );
   }
 

@@ -23,6 +23,13 @@
     hits()[current]?.scrollIntoView({ block: "center" });
   }
 
+  // The next hit without a grade, or else the next one; grades that are being saved count.
+  function following(position) {
+    const open = hits().map((hit, i) => hit.dataset.grade === "" && !done.includes(i) && i !== position);
+    const [next, first] = [open.indexOf(true, position + 1), open.indexOf(true)];
+    return next >= 0 ? next : first >= 0 ? first : position + 1;
+  }
+
   list.addEventListener("focusin", ({ target }) => {
     current = hits().indexOf(target.closest(".hit"));
   });
@@ -67,16 +74,20 @@
       button.click();
       wanted = current = next; // at once, for the next key
     };
-    if (key === "j" || key === "ArrowDown") go(current + 1);
-    else if (key === "k" || key === "ArrowUp") go(current - 1);
+    const move = (position) => {
+      go(position);
+      if (wanted !== null) wanted = current; // while a grade is being saved
+    };
+    if (key === "j" || key === "ArrowDown") move(current + 1);
+    else if (key === "k" || key === "ArrowUp") move(current - 1);
     else if (key === "0" || key === "1" || key === "2") {
       done.push(current);
-      press(current, key, current + 1);
+      press(current, key, following(current));
     } else if (key === "u" && done.length) {
       const last = done.pop();
       press(last, "u", last);
     } else if (key === "n") note();
-    else if (key === "w") document.getElementById("next").click();
+    else if (key === "g" || key === "w") document.getElementById(key === "g" ? "open" : "write")?.click();
     else return;
     event.preventDefault();
   });
