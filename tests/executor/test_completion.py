@@ -180,7 +180,7 @@ ANSWERS: list[tuple[str, list[str], list[str]]] = [
     ("country{area_km2 in¦", ["in ["], ["= "]),
     ("country{name ¦", ["= ", "contains "], []),
     ("country{name con¦", ["contains "], ["= "]),
-    ("country{area_km2 > ¦", [], []),
+    ("country{area_km2 > ¦", ["population"], ["area_km2", "name"]),
     ("country{name = \"x\" ¦", ["} ", ", "], []),
     ("country{area_km2 in [1, 2] ¦", ["} ", ", "], []),
     ("country{area_km2 in [1, ¦", [], []),

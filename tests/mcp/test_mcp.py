@@ -260,7 +260,7 @@ def test_schema(world: KnowledgeBase) -> None:
     found = json.loads(text)
     assert not failed
     assert found["relations"]["rel:capital"].startswith("has the capital: country -> city")
-    assert found["sql"]['"country"'] == '"id", "key", "name", "official_name", "area_km2", "un_status"'
+    assert found["sql"]['"country"'] == '"id", "key", "name", "official_name", "area_km2", "un_status", "population"'
     assert found["sql"]['"nodes"'] == '"id", "type", "key", "name", "aliases"'
 
 

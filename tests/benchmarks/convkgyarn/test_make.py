@@ -84,7 +84,9 @@ def expected(kb: KnowledgeBase, one: Conversation, turn: Turn) -> set[str]:
             return {str(value) for _, title, value in rows if title in turn.given and value is not None}
         return {reference for reference, _, _ in rows}
     [(value,)] = kb.tables.rows(f'SELECT "{name}" FROM "{entity.type}" WHERE id = {node}')
-    return set(value.split("|")) if isinstance(value, str) else {f"{value:.10g}"}
+    if isinstance(value, list):
+        return set(value)
+    return {value} if isinstance(value, str) else {f"{value:.10g}"}
 
 
 def test_every_answer_is_in_the_kb(embedded: Path, made: list[Conversation]) -> None:

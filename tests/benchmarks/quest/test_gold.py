@@ -52,7 +52,7 @@ WORLD = {
     "country:<country> -> [capital] -> city": tails("capital", "city"),
     "country:<country> -> [speaks] -> language": tails("speaks", "language"),
     "language{family = <value>}": "SELECT id FROM language WHERE family = $name",
-    "language{script = <value>}": "SELECT id FROM language WHERE script = $name",
+    "language{script = <value>}": "SELECT id FROM language WHERE list_contains(script, $name)",
     "country:<country> -> [uses_currency] -> currency": tails("uses_currency", "currency"),
     "country:<country> -> [coast_on] -> sea": tails("coast_on", "sea"),
     "sea:<sea> -> [^part_of+] -> sea": PARTS + "SELECT sea FROM below WHERE top = $node AND sea <> top",
