@@ -26,6 +26,7 @@ from kbkit.ingestion import archives, gathered, json_shapes, source_files, sourc
 from kbkit.ingestion.gathered import FileGroup
 from kbkit.ingestion.generation import one_line_errors, staging_database
 from kbkit.ingestion.inference import (
+    alike_files,
     dates,
     declared_data,
     dialect,
@@ -49,7 +50,7 @@ from kbkit.ingestion.json_records import RecordTable
 from kbkit.ingestion.recipe import FileSpec, as_source
 from kbkit.ingestion.request import Corrections
 from kbkit.ingestion.source_errors import explained, mixed_line_ends
-from kbkit.readers import databases, workbooks
+from kbkit.readers import databases, graphs, workbooks
 from kbkit.readers.columns import unique
 from kbkit.schema import quote
 
@@ -155,6 +156,8 @@ def examined(paths: Sequence[Path], *, no_header: bool = False, date_order: str 
     known = {*paths, *views, *others}
     apart = [path for path in listed if path not in known and path.parent in paths]
     groups = [*inside, *gathered.numbered(apart)]
+    taken = {path for group in groups for path in group.files}
+    groups += alike_files.groups([path for path in apart if path not in taken])
     taken = {path for group in groups for path in (*group.files, *group.copies)}
     found = {"files": [path for path in listed if path not in views and path not in taken]}
     with TemporaryFolder() as folder, one_line_errors():
@@ -270,13 +273,15 @@ def _tables(
     found.sort(key=lambda one: "." in one[1].table and one[1].table.startswith("$"))  # objects inside of records
     if len(found) > MAX_TABLES:
         raise BadInputError(f"{len(found):,} tables are too many", f"The maximum is {MAX_TABLES:,}")
-    apart = _apart([(name, spec, path) for (name, spec, path) in found], {path: given for given, path in files}, roots)
+    given_files = {path: given for given, path in files if given not in together}
+    apart = _apart(found, given_files, roots)
     given_names = names.without_brackets(apart)
     plain = unique([names.identifier(names.without_hash(name)) for name in names.without_title(given_names)])
     taken = [f"{name}_file" if name.casefold() in _TAKEN or name.startswith("kb_") else name for name in plain]
     stored = {path for _, spec, path in found if spec.table}
     nested = {path: tables for given, path in files if (tables := _nested(given, path))}
     of_databases = {path: databases.keys(path) for path in stored if databases.is_database(path)}
+    of_databases |= {path: graphs.KEYS for path in stored if source_files.format_of(path) == "graph"}
     by_name = {(path, spec.table): name for name, (_, spec, path) in zip(taken, found, strict=True)}
     result = {}
     split = names.tables(names.without_dates(plain))
@@ -306,7 +311,8 @@ def _tables(
 def _apart(found: Sequence[tuple[str, FileSpec, Path]], given: Mapping[Path, Path], roots: Sequence[Path]) -> list[str]:
     """Return the names of tables; those of files of one name in several folders with that of the folder."""
     counts = Counter(name.casefold() for name, *_ in found)
-    folders = [given[path].parent if given[path].parent not in roots else None for *_, path in found]
+    above = [given[path].parent if path in given else None for *_, path in found]
+    folders = [folder if folder not in roots else None for folder in above]
     places = [
         folder.name if folder and counts[name.casefold()] > 1 else ""
         for folder, (name, *_) in zip(folders, found, strict=True)
@@ -337,6 +343,9 @@ def _specs(
         listed = databases.tables(path) if kind == "database" else workbooks.tables(path)
         for name in listed:
             yield name if len(listed) > 1 else stem, replace(spec, table=name)
+    elif kind == "graph":
+        for name in graphs.KEYS:
+            yield stem if name == "nodes" else f"{stem}_{name}", replace(spec, table=name)
     elif kind == "json" and (nested := _nested(given, path)):
         for name in nested:
             main, _, part = name.removeprefix("$").partition(".")
@@ -447,6 +456,7 @@ def _plan(con: duckdb.DuckDBPyConnection, tables: list[ProfiledTable], told: Cor
             f"No rows in {', '.join(table.name for table in tables)}", "Name files with a header and rows"
         )
     guesses = links.find(con, filled, {name: tuple(columns) for name, columns in told.keys.items()}, linked, nodes)
+    nouns.of_references(filled, guesses.links, told.types)
     return roles.plan(con, filled, guesses, texts, {*told.keys, *told.types})
 
 

@@ -147,7 +147,7 @@ class _Finder(UnkeyedLinks):
                 link = self._to_parent(table, column) or self._link(table, column)
                 found += [link] if link else self._several(table, column)
         found += self._by_name_and_more(table, found)
-        found += listed.people(table, found, {one.type for one in self._tables.values()})
+        found += listed.people(table, found, {one.type for one in self._tables.values()}, self._shared)
         known = {column for link in found for column in link.columns}
         found += self._siblings(table, [link for link in found if len(link.columns) == 1 and link.target])
         if not known and not self._keys[table.name]:

@@ -83,7 +83,7 @@ WRAPPINGS = frozenset(
     {"api", "tbl", "table", "dim", "fact", "csv", "export", "dataset", "data", "info", "list", "metadata"}
 )
 _LEADING = frozenset({"all", "by", "my", "the", "your"})
-_NODES = frozenset({"node", "nodes", "vertex", "vertices", "entity", "entities"})
+NODES = frozenset({"node", "nodes", "vertex", "vertices", "entity", "entities"})
 """Words of file names that say nothing about the rows."""
 _WORD = re.compile(r"[A-Z]+s?(?![^\W\dA-Z_])|[A-Z]?[^\W\dA-Z_]+|\d+")
 _IRREGULAR = {"people": "person", "persons": "person", "movies": "movie", "data": "data", "emojis": "emoji"}
@@ -402,7 +402,7 @@ def tables(names: Sequence[str]) -> list[list[str]]:
     _drop_most_common(split)
     for parts in split:
         for place in (0, -1):
-            if len(parts) > 1 and parts[place] in {*WRAPPINGS, *_NODES}:
+            if len(parts) > 1 and parts[place] in {*WRAPPINGS, *NODES}:
                 parts.pop(place)
         if len(parts) > 1 and parts[0] in _LEADING:
             parts.pop(0)

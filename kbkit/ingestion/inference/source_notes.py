@@ -62,7 +62,7 @@ def missing(tables: Sequence[ProfiledTable]) -> Iterator[str]:
 def dates(tables: Sequence[ProfiledTable]) -> Iterator[str]:
     """Yield a note on the columns that look like dates and stay texts, with the reasons."""
     columns = ((table.name, one) for table in tables for one in table.columns.values())
-    if found := [f"{name}.{one.name} ({one.problem})" for name, one in columns if one.problem]:
+    if found := [f"{name}.{one.name} ({one.problem})" for name, one in columns if one.problem and one.look != "prose"]:
         yield f"Dates that stay text: {_shown(found)}"
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
 from kbkit.errors import BadInputError, UnknownNameError, reason
+from kbkit.readers.databases import ForeignKey, Keys
 from kbkit.readers.graphs.gml import gml
 from kbkit.readers.graphs.markup import Parse, gexf, graphml
 from kbkit.readers.graphs.node_link import node_link
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
 TABLES = ("nodes", "edges", "undirected")
 """Nodes (``key``, attributes), edges (``head``, ``relation``, ``tail``, attributes), and the relations whose edges have
 no direction (``relation``)."""
+
+KEYS = {
+    "nodes": Keys(("key",), ()),
+    "edges": Keys((), (ForeignKey(("head",), "nodes", ("key",)), ForeignKey(("tail",), "nodes", ("key",)))),
+}
+"""The keys of the tables of nodes and edges."""
 
 _PARSERS: dict[str, Parse] = {".graphml": graphml, ".xml": graphml, ".gexf": gexf, ".gml": gml, ".json": node_link}
 _MAX_BYTES = 2 << 30

@@ -1,0 +1,77 @@
+"""Files beside each other that hold rows of one kind: of two projects, two regions, two boards."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from kbkit.errors import BadInputError
+from kbkit.ingestion import gathered, source_files
+from kbkit.ingestion.gathered import FileGroup
+from kbkit.ingestion.inference import names
+from kbkit.ingestion.inference.nouns import SAYS_NOTHING
+from kbkit.ingestion.json_shapes import one_of_alike
+
+_READ = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".tab", ".psv")
+_MOST_FILES = 25
+"""Files that are compared with each other."""
+_FEWEST, _FEWEST_FIELDS = 2, 4
+_SAME = 0.8
+"""Fraction of the fields of two files that both must have."""
+
+
+def groups(files: Sequence[Path]) -> Iterator[FileGroup]:
+    """Yield the groups of files of one shape whose names start or end with the same word, or that hold objects with
+    the same lists of records, such as the exports of two projects.
+    """
+    left = [path for path in files if source_files.suffix(path) in _READ]
+    left = left if len(left) <= _MOST_FILES else []
+    while left:
+        first, *others = left
+        same = [first, *(path for path in others if _are_of_one_kind(first, path))]
+        left = [path for path in others if path not in same]
+        if len(same) >= _FEWEST:
+            yield _group(same)
+
+
+def _group(files: Sequence[Path]) -> FileGroup:
+    match = tuple(f"{gathered.ANCHOR}{gathered.escaped(path.name)}" for path in files)
+    name = "_".join(_shared_words(list(map(_words, files)))) or files[0].parent.name
+    if _hold_the_same_lists(files):
+        return FileGroup(name, files, match, resources=True)
+    return FileGroup(name, files, match, file=gathered.free_column(gathered.FILE, gathered.common_fields(files)))
+
+
+def _hold_the_same_lists(files: Sequence[Path]) -> bool:
+    try:
+        return source_files.format_of(files[0]) == "json" and one_of_alike(files) is not None
+    except BadInputError:  # which reading it reports
+        return False
+
+
+def _words(path: Path) -> tuple[str, ...]:
+    return names.words(Path(source_files.plain_name(path)).stem)
+
+
+def _are_of_one_kind(one: Path, other: Path) -> bool:
+    """Return whether two files beside each other hold rows of one kind: see :func:`groups`."""
+    if one.parent != other.parent or source_files.suffix(one) != source_files.suffix(other):
+        return False
+    if _hold_the_same_lists([one, other]):
+        return True
+    if not set(_shared_words([_words(one), _words(other)])) - SAYS_NOTHING:
+        return False
+    first, second = (gathered.fields_of(path) or frozenset() for path in (one, other))
+    return len(first & second) >= max(_FEWEST_FIELDS, _SAME * len(first | second))
+
+
+def _shared_words(of_names: Sequence[Sequence[str]]) -> list[str]:
+    """Return the words with which all names start, or else end, without numbers."""
+    start = _start_of(of_names)
+    return [word for word in start or _start_of([words[::-1] for words in of_names])[::-1] if not word.isdigit()]
+
+
+def _start_of(of_names: Sequence[Sequence[str]]) -> list[str]:
+    places = itertools.takewhile(lambda words: len(set(words)) == 1, zip(*of_names, strict=False))
+    return [words[0] for words in places]

@@ -1,0 +1,115 @@
+"""Folders as people have them: files of one kind beside each other, formats of other programs, names in columns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kbkit.ingestion.inference import infer
+from tests.ingestion.test_exports import Files, Nodes, check_export, written
+
+
+def _issues(project: str, first: int) -> str:
+    rows = "".join(
+        f"Mend part {n} of {project},{project}-{n},{900 + n + first},open,{project}-{n % 5 + 1},0{n % 9 + 1}/Jun/23\n"
+        for n in range(1, 11)
+    )
+    return f"Summary,Issue key,Issue id,Status,Blocks,Created\n{rows}"
+
+
+ISSUES: Files = {
+    "Tracker export - ELM 2024-11-02.csv": _issues("ELM", 0),
+    "Tracker export - OAK 2024-11-02.csv": _issues("OAK", 50),
+}
+SAME_HEADERS: Files = {
+    f"{kind}.csv": "id,name,address,city,phone\n"
+    + "".join(f"{kind[0]}{n},{kind} {n},Way {n},Elm,0{n}\n" for n in range(5))
+    for kind in ("buyers", "sellers")
+}
+
+
+def _board(name: str, number: int) -> dict[str, Any]:
+    """Return the export of a board whose members are those of other boards, too."""
+    own = f"b0ard{number}"
+    return {
+        "id": own,
+        "name": name,
+        "desc": f"About {name}",
+        "prefs": {"colour": "blue"},
+        "lists": [{"id": f"l{number}{n}", "name": f"List {n}", "idBoard": own} for n in range(2)],
+        "people": [{"id": f"p{n}", "fullName": f"Ann Lee {n}", "initials": f"A{n}"} for n in range(3)],
+        "cards": [
+            {"id": f"c{number}{n}", "name": f"Card {n}", "idBoard": own, "idList": f"l{number}{n % 2}",
+             "idPeople": [f"p{n % 3}"]}
+            for n in range(6)
+        ],
+    }  # fmt: skip
+
+
+BOARDS: Files = {"Spring.json": _board("Spring", 1), "shed-roof.json": _board("Shed roof", 2)}
+
+TIES: Files = {
+    "nodes.csv": "Id,Label,Degree\n" + "".join(f"{n},Ann Lee {n},{n % 4}\n" for n in range(1, 13)),
+    "edges.csv": "Source,Target,Type,Id,Label,Weight\n"
+    + "".join(f"{n},{n % 12 + 1},Undirected,{n},{'met' if n % 2 else ''},{n}.5\n" for n in range(1, 13)),
+    "seats.csv": "person_id,club_id,role\n" + "".join(f"{n % 12 + 1},c{n % 3},{'ab'[n % 2]}\n" for n in range(16)),
+    "clubs.gexf": '<gexf><graph defaultedgetype="directed"><attributes class="node"><attribute id="0" title="founded"'
+    ' type="integer"/></attributes><nodes>'
+    + "".join(
+        f'<node id="c{n}" label="Club {n}"><attvalues><attvalue for="0" value="199{n}"/></attvalues></node>'
+        for n in range(3)
+    )
+    + '</nodes><edges><edge source="c0" target="c1" weight="2.0"/></edges></graph></gexf>',
+}
+TASKS: Files = {
+    "tasks.csv": "no,title,reporter,assignee,owner_name,author\n"
+    + "".join(f"T{n},Mend {n},{'abcd'[n % 4]}.lee,{'abc'[n % 3]}.lee,{'xyz'[n % 3]},Ann {n}\n" for n in range(18)),
+    "goods.csv": "sku,maker,seller,buyer\n" + "".join(f"S{n}A,m{n % 4},v{n % 4},w{n % 4}\n" for n in range(16)),
+}
+
+
+@pytest.mark.parametrize(
+    ("files", "types", "relations", "nodes"),
+    [
+        pytest.param(
+            ISSUES, {"issue": 20}, {"issue block issue 20"},
+            {"issue#ELM-3": {"Issue id": "903", "file": "Tracker export - ELM 2024-11-02"}}, id="issues",
+        ),
+        pytest.param(SAME_HEADERS, {"buyer": 5, "seller": 5}, set(), {}, id="same_headers"),
+        pytest.param(
+            BOARDS, {"board": 2, "list": 4, "person": 3, "card": 12},
+            {"list board board 4", "card board board 12", "card list list 12", "card person person 12"},
+            {"board#b0ard2": {"name": "Shed roof", "desc": "About Shed roof"}}, id="boards",
+        ),
+        pytest.param(
+            {"Spring.json": BOARDS["Spring.json"]}, {"board": 1, "list": 2, "person": 3, "card": 6},
+            {"list board board 2", "card board board 6", "card list list 6", "card person person 6"}, {}, id="board",
+        ),
+        pytest.param(
+            TIES, {"person": 12, "club": 3}, {"person link person 12", "person seats club 12", "club link club 1"},
+            {"person#1": {"name": "Ann Lee 1", "Degree": 1}, "club#c2": {"name": "Club 2", "founded": 1992}}, id="ties",
+        ),
+        pytest.param(
+            TASKS, {"task": 18, "good": 16, "person": 4}, {"task reporter person 18", "task assignee person 18"},
+            {"task#T1": {"author": "Ann 1", "owner_name": "y"}}, id="tasks",
+        ),
+    ],
+)  # fmt: skip
+def test_a_folder_is_read_as_a_person_reads_it(
+    files: Files, types: dict[str, int], relations: set[str], nodes: Nodes, tmp_path: Path
+) -> None:
+    check_export(tmp_path, files, types, relations, nodes)
+
+
+def test_files_with_the_same_numbers_of_different_records_stay_apart(tmp_path: Path) -> None:
+    pages = {
+        f"{word}.json": {
+            "plants": [{"id": n, "name": f"{word} {n}", "size": n * factor} for n in range(1, 6)],
+            "beds": [{"id": n, "title": f"{word} bed {n}", "plant_id": n} for n in range(1, 6)],
+        }
+        for factor, word in enumerate(("north", "south"), 2)
+    }
+    found = infer([written(tmp_path, pages)], "x")
+    assert [table.rows for table in found.tables] == [5, 5, 5, 5]
