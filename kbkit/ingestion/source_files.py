@@ -45,6 +45,7 @@ FORMATS = {
     ".graphml": "graph",
     ".gexf": "graph",
     ".gml": "graph",
+    ".sql": "sql",
 }
 """Formats by the ending of a file's name."""
 

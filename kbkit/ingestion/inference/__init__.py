@@ -50,7 +50,7 @@ from kbkit.ingestion.json_records import RecordTable
 from kbkit.ingestion.recipe import FileSpec, as_source
 from kbkit.ingestion.request import Corrections
 from kbkit.ingestion.source_errors import explained, mixed_line_ends
-from kbkit.readers import databases, graphs, workbooks
+from kbkit.readers import databases, stored
 from kbkit.readers.columns import unique
 from kbkit.schema import quote
 
@@ -164,7 +164,7 @@ def examined(paths: Sequence[Path], *, no_header: bool = False, date_order: str 
         local = archives.unpack(found, folder / "unpacked")
         try:
             every = zip(found["files"], local["files"], strict=True)
-            files = [(given, path) for given, path in every if given in paths or not json_shapes.has_no_records(path)]
+            files = [(given, path) for given, path in every if given in paths or not _has_no_rows(given, path)]
             together = {gathered.whole(group, folder / f"group-{n}"): group for n, group in enumerate(groups)}
             given_files = [*files, *((path, path) for path in together)]
             tables = _tables(given_files, together, paths, no_header=no_header, declared=declared)
@@ -278,10 +278,10 @@ def _tables(
     given_names = names.without_brackets(apart)
     plain = unique([names.identifier(names.without_hash(name)) for name in names.without_title(given_names)])
     taken = [f"{name}_file" if name.casefold() in _TAKEN or name.startswith("kb_") else name for name in plain]
-    stored = {path for _, spec, path in found if spec.table}
+    kinds = {path: source_files.format_of(given) for given, path in files}
+    kinds = {path: kind for path, kind in kinds.items() if kind in stored.FORMATS}
     nested = {path: tables for given, path in files if (tables := _nested(given, path))}
-    of_databases = {path: databases.keys(path) for path in stored if databases.is_database(path)}
-    of_databases |= {path: graphs.KEYS for path in stored if source_files.format_of(path) == "graph"}
+    declared_keys = {path: stored.keys(kind, path) for path, kind in kinds.items()}
     by_name = {(path, spec.table): name for name, (_, spec, path) in zip(taken, found, strict=True)}
     result = {}
     split = names.tables(names.without_dates(plain))
@@ -289,8 +289,8 @@ def _tables(
         group = together.get(path)
         own = replace(spec, match=group.match, many=True, folder=group.folder, file=group.file) if group else spec
         table = ProfiledTable(name, replace(own, name=name), type=kind, words=parts)
-        if keys := of_databases.get(path, {}).get(spec.table):
-            table.declared_key = keys.primary
+        if keys := declared_keys.get(path, {}).get(spec.table):
+            table.declared_key, table.declared_texts = keys.primary, keys.texts
             table.declared_links = [
                 (link.columns, by_name[path, link.other], link.other_columns) for link in keys.foreign
             ]
@@ -339,13 +339,13 @@ def _specs(
     """Yield the names and specifications of the tables in a file."""
     kind, stem = source_files.format_of(given), Path(source_files.plain_name(given)).stem
     spec = FileSpec(stem, ("",))
-    if kind in ("database", "excel"):
-        listed = databases.tables(path) if kind == "database" else workbooks.tables(path)
+    if kind in stored.FORMATS:
+        listed = stored.tables(kind, path)
+        if not listed and kind == "sql":
+            raise BadInputError(f"No rows in {given}", "Use a dump with INSERT or COPY, or leave the file out")
         for name in listed:
-            yield name if len(listed) > 1 else stem, replace(spec, table=name)
-    elif kind == "graph":
-        for name in graphs.KEYS:
-            yield stem if name == "nodes" else f"{stem}_{name}", replace(spec, table=name)
+            of_graph = stem if name == "nodes" else f"{stem}_{name}"
+            yield of_graph if kind == "graph" else name if len(listed) > 1 else stem, replace(spec, table=name)
     elif kind == "json" and (nested := _nested(given, path)):
         for name in nested:
             main, _, part = name.removeprefix("$").partition(".")
@@ -374,6 +374,13 @@ def _specs(
         yield stem, declared_data.specified(own, path, declared) if declared else own
     else:
         yield stem, spec
+
+
+def _has_no_rows(given: Path, path: Path) -> bool:
+    """Return whether a file beside tables is none: XML and YAML without records, SQL without rows."""
+    if source_files.format_of(given) == "sql":
+        return not stored.tables("sql", path)
+    return json_shapes.has_no_records(path)
 
 
 def _says_something(name: str) -> bool:

@@ -18,9 +18,9 @@ from kbkit.errors import BadInputError
 from kbkit.ingestion import archives, source_files, sources
 from kbkit.ingestion.inference.keys import is_unique
 from kbkit.ingestion.inference.profile import ProfiledTable
-from kbkit.ingestion.inference.table_ddl import SqlTable, created_tables
 from kbkit.ingestion.recipe import FileSpec
 from kbkit.readers import xml_records
+from kbkit.readers.sql_tables import SqlTable, created_tables
 
 if TYPE_CHECKING:
     import duckdb

@@ -206,6 +206,14 @@ def is_global_id(column: str) -> bool:
     return _global_word(column) in _GLOBAL_IDS
 
 
+def is_product_code(column: str) -> bool:
+    """Return whether a column is named as a code of goods and books, whose digits are no number: ``ISBN``."""
+    return _global_word(column) in _PRODUCT_CODES
+
+
+_PRODUCT_CODES = frozenset(["isbn", "isbn13", "isbn10", "issn", "ean", "gtin", "upc", "barcode"])
+
+
 def is_same_global_id(column: str, other: str) -> bool:
     """Return whether two columns are named as the same identifier of :func:`is_global_id`."""
     return is_global_id(column) and _global_word(column) == _global_word(other)
