@@ -6,7 +6,8 @@ of alike objects (``{"A": [...], "B": [...]}``) are one table, whose column ``gr
 
 Tables whose names start with ``$`` are those of :mod:`json_records`: ``$issues`` has the records of the list
 ``issues``, or of a file that has no such list, and ``$issues.user`` the objects inside of them; or those of
-:mod:`json_resources`, which may be in several files. XML, YAML and OBO are read as the objects of JSON.
+:mod:`json_resources`, which may be in several files. XML, YAML, OBO, GEDCOM and mailboxes are read as the
+objects of JSON.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from kbkit.ingestion.json_wholes import are_alike, lists_in, own_fields, togethe
 from kbkit.ingestion.recipe import FileSpec
 from kbkit.ingestion.source_errors import MAX_LINE
 from kbkit.ingestion.source_files import format_of, suffix
-from kbkit.readers import obo_documents, xml_records, yaml_documents
+from kbkit.readers import family_trees, mailboxes, obo_documents, xml_records, yaml_documents
 
 _START, _MOST_BYTES = 1 << 16, 16 * MAX_LINE
 _MOST_NESTED = 64 << 20
@@ -291,7 +292,24 @@ def _elements(path: Path, _: int) -> dict[str, Any]:
     return lists
 
 
-_READERS = {".yaml": _document, ".yml": _document, ".obo": _terms, **dict.fromkeys(_XML, _elements)}
+@functools.lru_cache(4)
+def _tree(path: Path, _: int) -> dict[str, Any]:
+    return dict(family_trees.read(path))
+
+
+@functools.lru_cache(4)
+def _mails(path: Path, _: int) -> dict[str, Any]:
+    return dict(mailboxes.read(path))
+
+
+_READERS = {
+    ".ged": _tree,
+    ".mbox": _mails,
+    ".yaml": _document,
+    ".yml": _document,
+    ".obo": _terms,
+    **dict.fromkeys(_XML, _elements),
+}
 
 
 def _is_lines(start: bytes) -> bool:

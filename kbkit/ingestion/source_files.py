@@ -31,6 +31,8 @@ FORMATS = {
     ".ndjson": "json",
     ".xml": "json",
     ".obo": "json",
+    ".ged": "json",
+    ".mbox": "json",
     ".opml": "json",
     ".rss": "json",
     ".atom": "json",

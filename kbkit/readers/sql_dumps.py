@@ -8,18 +8,17 @@ expressions other than numbers, texts, NULL and truth values stay as they are wr
 from __future__ import annotations
 
 import functools
-import gzip
 import re
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kbkit.errors import BadInputError, UnknownNameError, reason
+from kbkit.errors import BadInputError, UnknownNameError
 from kbkit.readers.columns import unique
 from kbkit.readers.sql_tables import NAME, TABLE, SqlTable, created_tables, unquoted
 from kbkit.readers.stored import ForeignKey, Keys
+from kbkit.readers.whole_files import content_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -130,13 +129,7 @@ def _dump(path: Path) -> _Dump:
 
 @functools.lru_cache(2)  # each table is asked for alone
 def _parsed(path: Path, *_: int) -> _Dump:
-    try:
-        with gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
-    except (OSError, EOFError, zlib.error) as error:
-        raise BadInputError(f"Cannot read {path}: {reason(error)}") from None
-    if len(content) > MAX_BYTES:
-        raise BadInputError(f"{path} is too large", f"The maximum of SQL is {MAX_BYTES:,} bytes. Load it into SQLite")
+    content = content_of(path, MAX_BYTES, "SQL", "Load it into SQLite")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:

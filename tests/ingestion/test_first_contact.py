@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kbkit.errors import BadInputError
 from kbkit.ingestion.inference import infer
 from tests.ingestion.test_exports import Files, Nodes, check_export, written
 
@@ -113,3 +114,16 @@ def test_files_with_the_same_numbers_of_different_records_stay_apart(tmp_path: P
     }
     found = infer([written(tmp_path, pages)], "x")
     assert [table.rows for table in found.tables] == [5, 5, 5, 5]
+
+
+def test_a_large_file_of_another_format_is_not_passed_over(tmp_path: Path) -> None:
+    folder = written(tmp_path / "in", {"notes.csv": "no,text\n1,a\n2,b\n"})
+    (folder / "survey.sav").write_bytes(bytes(5000))
+    with pytest.raises(
+        BadInputError, match=r"survey.sav, the largest file, cannot be read: its format is .sav"
+    ) as error:
+        infer([folder], "x")
+    assert "name the files to read instead of the folder" in str(error.value)
+    assert infer([folder / "notes.csv"], "x").tables[0].rows == 2
+    (folder / "survey.csv").write_text("id,age\n1,30\n", encoding="utf-8")  # the same in another format
+    assert len(infer([folder], "x").tables) == 2

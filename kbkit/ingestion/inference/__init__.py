@@ -173,6 +173,7 @@ def examined(paths: Sequence[Path], *, no_header: bool = False, date_order: str 
             notes = [f"Skipped {path}: {path.stem}_all has its rows" for path in views]
             notes += [f"Skipped {path}: no list of records" for path in found["files"] if path not in dict(files)]
             notes += [note for pair in files for note in source_notes.skipped(*pair)]
+            source_notes.check_read(paths, {*listed, *taken})
             notes += source_notes.unread(paths, {*listed, *taken, *declared.files})
             with _examine(tables, folder) as con:
                 of_table = {table.name: given for given, table in _by_file(tables, dict(given_files)).items()}

@@ -13,7 +13,7 @@ from kbkit.ingestion.inference import names
 from kbkit.ingestion.inference.nouns import SAYS_NOTHING
 from kbkit.ingestion.json_shapes import one_of_alike
 
-_READ = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".tab", ".psv")
+_READ = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".tab", ".psv", ".mbox", ".ged")
 _MOST_FILES = 25
 """Files that are compared with each other."""
 _FEWEST, _FEWEST_FIELDS = 2, 4

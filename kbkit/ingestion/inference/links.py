@@ -246,6 +246,8 @@ class _Finder(UnkeyedLinks):
             return to_code or self._to_same_name(table, column) or self._listed(table, column)
         best = max(evidence for evidence, _ in ranked)
         top = self._of_base([link for evidence, link in ranked if evidence == best])
+        near = [link for link in top if self._tables[link.target].spec.match == table.spec.match]
+        top = near if len(near) == 1 else top  # of the same file
         if len(top) > 1 and best < 2:
             self.unclear[f"{table.name}.{column.name}"] = [link.target for link in top]
             return None

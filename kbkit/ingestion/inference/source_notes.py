@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kbkit.errors import BadInputError
 from kbkit.ingestion import archives, json_shapes, side_files, source_files
 from kbkit.ingestion.inference import names
 from kbkit.ingestion.inference.keys import reference
@@ -176,6 +177,31 @@ def mixed(plan: TablePlan) -> Iterator[str]:
 
 
 # -- files ------------------------------------------------------------------------------------------------------------
+
+
+def check_read(given: Sequence[Path], taken: Collection[Path]) -> None:
+    """Raise :class:`BadInputError` if a file of data in the folders ``given`` is not ``taken`` and larger than all that
+    are: the KB would be that of what lies beside it. A file that is there in another format, too, is not missed.
+    """
+    used = frozenset(archives.sources({"": [*taken]}))
+    stems = {source_files.plain_name(path).partition(".")[0].casefold() for path in taken}
+    read = sum(archives.size(path) for path in taken)
+    for root in (path for path in given if path.is_dir()):
+        for path in (path for path in _files(root, used) if path not in taken and path.is_file()):
+            missed = source_files.suffix(path) in _DATA and path.stem.casefold() not in stems
+            if missed and path.stat().st_size > read:
+                message = f"{path}, the largest file, cannot be read: its format is {source_files.suffix(path)}"
+                raise BadInputError(
+                    message, "Convert it to CSV or JSON, or name the files to read instead of the folder"
+                )
+
+
+_DATA = frozenset(
+    [".accdb", ".arrow", ".avro", ".bib", ".dbf", ".dta", ".eml", ".feather", ".gpkg", ".h5", ".hdf5", ".ics", ".kml",
+     ".kmz", ".mat", ".mdb", ".mrc", ".msg", ".nc", ".npz", ".ods", ".orc", ".pickle", ".pkl", ".pst", ".rdata", ".rds",
+     ".ris", ".sas7bdat", ".sav", ".shp", ".vcf", ".xls", ".xlsb"]
+)  # fmt: skip
+"""Endings of files with data, which are not read."""
 
 
 def unread(given: Sequence[Path], taken: Collection[Path]) -> Iterator[str]:
