@@ -70,6 +70,42 @@ TASKS: Files = {
     "goods.csv": "sku,maker,seller,buyer\n" + "".join(f"S{n}A,m{n % 4},v{n % 4},w{n % 4}\n" for n in range(16)),
 }
 
+GOODS: Files = {
+    "range.xml": "<shop><articles>"
+    + "".join(
+        f'<article sku="AR-20{n}"><name>Old {n}</name>'
+        + (f'<also><articleRef sku="AR-20{n - 1}"/><articleRef sku="AR-20{n - 2}"/></also>' if n > 12 else "")
+        + "</article>"
+        for n in range(10, 20)
+    )
+    + "</articles></shop>",
+    "moves.csv": "no,article,change,phone\n"
+    + "".join(f"M{n},AR-201{n},{'+' if n % 3 else '-'}{n + 1},+4930123456{n}\n" for n in range(10)),
+}
+AREAS: Files = {
+    "areas.geojson": {"type": "FeatureCollection", "features": [
+        {"type": "Feature", "properties": {"no": n, "area_code": f"W0{n}", "title": f"Ward {'abcdefgh'[n]}"},
+         "geometry": {"type": "Polygon", "coordinates": [[[1.5, 53.8], [1.6, 53.8], [1.6, 53.9], [1.5, 53.8]]]}}
+        for n in range(1, 8)
+    ]},
+    "trees.geojson": {"type": "FeatureCollection", "features": [
+        {"type": "Feature", "id": n, "properties": {"tree_ref": f"T-00{n}", "area_code": f"W0{n % 7 + 1}"},
+         "geometry": {"type": "Point", "coordinates": [1.5, 53.8]}}
+        for n in range(1, 30)
+    ]},
+    "checks.csv": "check id,tree ref\n" + "".join(f"C{n},T-00{n % 29 + 1}\n" for n in range(1, 40)),
+}  # fmt: skip
+CLASHES: Files = {
+    "books.csv": "id,title,date,size,phone\n"
+    + "".join(
+        f"B{n},Reeds {n},{'May 2009' if n % 2 else '2010-05-01'},{'big' if n % 2 else 'small'},0{n}a\n"
+        for n in range(6)
+    ),
+    "talks.csv": "id,title,date,size,phone,book_id\n"
+    + "".join(f"T{n},On reeds {n},1{n}/03/2024,{n}5,4930{n},B{n}\n" for n in range(6)),
+    "games.csv": "no,date,home\n" + "".join(f"G{n},1{n}/08/{'23' if n == 3 else '2023'},Elm\n" for n in range(6)),
+}
+
 
 @pytest.mark.parametrize(
     ("files", "types", "relations", "nodes"),
@@ -95,6 +131,19 @@ TASKS: Files = {
         pytest.param(
             TASKS, {"task": 18, "good": 16, "person": 4}, {"task reporter person 18", "task assignee person 18"},
             {"task#T1": {"author": "Ann 1", "owner_name": "y"}}, id="tasks",
+        ),
+        pytest.param(
+            GOODS, {"article": 10, "move": 10}, {"article also_article article 14", "move article article 10"},
+            {"move#M0": {"change": -1, "phone": "+49301234560"}, "move#M1": {"change": 2}}, id="goods",
+        ),
+        pytest.param(
+            AREAS, {"area": 7, "tree": 29, "check": 39}, {"tree area area 29", "check tree tree 39"},
+            {"area#W01": {"name": "Ward b"}, "tree#T-001": {"latitude": 53.8}}, id="areas",
+        ),
+        pytest.param(
+            CLASHES, {"book": 6, "talk": 6, "game": 6}, {"talk book book 6"},
+            {"book#B1": {"book_date": "May 2009", "book_size": "big"}, "game#G3": {"date": "2023-08-13"},
+             "talk#T1": {"date": "2024-03-11", "size": 15, "phone": "49301"}}, id="clashes",
         ),
     ],
 )  # fmt: skip

@@ -86,6 +86,8 @@ TWO_WAYS = {
     "mdy": {"%d/%m/%Y": "%m/%d/%Y", "%d/%m/%y": "%m/%d/%y", "%d-%m-%Y": "%m-%d-%Y"},
 }
 """Forms of 3/4/2024 that nothing may decide between: by the order that the user says, the one that is out."""
+_SHORT_YEARS = {"%d.%m.%Y": "%d.%m.%y", "%m/%d/%Y": "%m/%d/%y", "%d/%m/%Y": "%d/%m/%y"}
+"""Forms in which some of the years of a column may have two digits: 12/08/2023 beside 12/08/23."""
 LIKE_NUMBERS = ("%Y%m%d", "%d.%m.%y")
 """Forms of dates that identifiers and numbers of versions and sections have, too."""
 UNCLEAR = "3/4 may be 3 April or 4 March"
@@ -119,10 +121,14 @@ class DateReading:
 
 @dataclass(frozen=True)
 class _DateColumn:
-    """A column whose values look like dates: its expression without missing values, and forms of all its values."""
+    """A column whose values look like dates: its expression without missing values, and forms of all its values.
+
+    ``short``: some have the form with years of two digits.
+    """
 
     value: str
     forms: tuple[str, ...] = ()
+    short: bool = False
     problem: str = ""
 
 
@@ -144,7 +150,8 @@ def find(
         if not form:
             result[name] = DateReading(problem=one.problem or UNCLEAR)
             continue
-        result[name] = _reading(con, source, one.value, form)
+        short = _SHORT_YEARS[form] if one.short else ""
+        result[name] = _reading(con, source, one.value, form, short)
     return result
 
 
@@ -159,6 +166,10 @@ def _forms(con: Connection, source: str, value: str, numbered: bool) -> _DateCol
     whole = tuple(form for form, count in zip(usable, numbers, strict=True) if count == total > 0)
     if whole:
         return _DateColumn(value, whole)
+    count_of = dict(zip(usable, numbers, strict=True))
+    mixed = ((long, count_of.get(long, 0), count_of.get(short, 0)) for long, short in _SHORT_YEARS.items())
+    if both := tuple(form for form, long, short in mixed if long > short > 0 and long + short == total):
+        return _DateColumn(value, both, short=True)
     if partial:
         return _DateColumn(value, problem="some have no day" if partial < total else "without days")
     best = max(range(len(usable)), key=lambda place: numbers[place])
@@ -206,14 +217,17 @@ def _is_sorted(con: Connection, source: str, value: str, form: str) -> bool:
     return days >= _SORTED_DAYS and not (up and down)
 
 
-def _reading(con: Connection, source: str, value: str, form: str) -> DateReading:
-    """Return how to read values that all have a form of days, with or without times, or a form of times."""
-    forms = [form] if form in _WHOLE else _timed(form)
+def _reading(con: Connection, source: str, value: str, form: str, short: str) -> DateReading:
+    """Return how to read values that all have a form of days, with or without times, or a form of times.
+
+    Some may have the form ``short``, which comes first: %Y would read 23 as a year.
+    """
+    forms = [form] if form in _WHOLE else [*(_timed(short) if short else ()), *_timed(form)]
     counts = ", ".join(f"count(try_strptime({value}, {literal(one)}))" for one in forms)
     [(latest, now, *numbers)] = con.execute(f"""
-        SELECT max({_parsed(value, form)})::TIMESTAMP, current_date + INTERVAL {_YEARS_AHEAD} YEAR, {counts}
+        SELECT max({_parsed(value, short or form)})::TIMESTAMP, current_date + INTERVAL {_YEARS_AHEAD} YEAR, {counts}
         FROM {source} WHERE {value} IS NOT NULL""").fetchall()
-    if "%y" in form and latest > now:
+    if "%y" in (short or form) and latest > now:
         return DateReading(problem="years of two digits may be of two centuries")
     return DateReading(tuple(one for one, count in zip(forms, numbers, strict=True) if count))
 

@@ -83,6 +83,8 @@ def find(
             chosen[table.name] = ()
     finder.find_targets()
     links_of = {table.name: [*finder.links(table), *finder.inside(table)] for table in tables}
+    for table in (table for table in free if len(chosen[table.name]) == 1):
+        chosen[table.name] = finder.referred_code(table, links_of) or chosen[table.name]
     links_of = repeats.without_mirrors(con, {table.name: table for table in tables}, links_of, chosen)
     for table in tables:
         linked = {column for link in links_of[table.name] for column in link.columns}
@@ -124,6 +126,16 @@ class _Finder(UnkeyedLinks):
             if not known and is_unique(self._con, table, [column.name]):
                 return (column.name,)
         return ()
+
+    def referred_code(self, table: ProfiledTable, links: Mapping[str, Sequence[TableLink]]) -> tuple[str, ...]:
+        """Return the column of codes by which all links refer to a table whose key only numbers the rows."""
+        key = table.columns[self._keys[table.name][0]]
+        by = {link.by for of in links.values() for link in of if link.target == table.name}
+        [code] = by if len(by) == 1 else [()]
+        if key.look != "integer" or len(code) != 1 or not names.is_id(code[0]) or code[0] == key.name:
+            return ()
+        is_code = table.columns[code[0]].look == "text" and is_unique(self._con, table, code)
+        return code if is_code and self._shared.are_consecutive(table, key) else ()
 
     def is_referred(self, table: ProfiledTable, column: ProfiledColumn) -> bool:
         """Return whether columns are named after a column with something before its name, and have its values only.

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from kbkit.errors import BadInputError
 from kbkit.ingestion import archives, json_shapes, side_files, source_files
 from kbkit.ingestion.inference import names
+from kbkit.ingestion.inference.attribute_names import apart, attribute
 from kbkit.ingestion.inference.keys import reference
 from kbkit.ingestion.inference.looks import ProfiledColumn
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.roles import TablePlan
-from kbkit.ingestion.inference.script import attribute
 from kbkit.readers import workbooks
 from kbkit.stores.sql_names import identifier
 
@@ -143,11 +143,12 @@ def _may_be_nodes(con: duckdb.DuckDBPyConnection, table: ProfiledTable, column: 
 
 def renamed(plan: TablePlan) -> Iterator[str]:
     """Yield a note on the columns whose attributes have another name, because theirs has another meaning."""
+    others = apart(plan)
     found = [
         f"{nodes.table.name}.{name} is {own}"
         for nodes in plan.nodes
         for name in nodes.values
-        if (own := attribute(name, nodes.table.type)) != name
+        if (own := attribute(name, nodes.table.type, others)) != name
     ]
     more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
     if found:
@@ -164,9 +165,11 @@ def repeated(tables: Sequence[ProfiledTable]) -> Iterator[str]:
 def mixed(plan: TablePlan) -> Iterator[str]:
     """Yield a note on the numbers and dates that are texts, because another type has texts in the attribute."""
     looks: dict[str, dict[str, str]] = {}
+    others = apart(plan)
     for nodes in plan.nodes:
         for name in (name for name in nodes.values if nodes.table.columns[name].count):
-            looks.setdefault(name.casefold(), {})[f"{nodes.table.name}.{name}"] = nodes.table.columns[name].look
+            own = attribute(name, nodes.table.type, others)
+            looks.setdefault(own.casefold(), {})[f"{nodes.table.name}.{name}"] = nodes.table.columns[name].look
     found = []
     for by_column in looks.values():
         texts = [column for column, look in by_column.items() if look in ("text", "prose")]
