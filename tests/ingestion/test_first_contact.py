@@ -95,6 +95,18 @@ AREAS: Files = {
     ]},
     "checks.csv": "check id,tree ref\n" + "".join(f"C{n},T-00{n % 29 + 1}\n" for n in range(1, 40)),
 }  # fmt: skip
+TIMES: Files = {
+    "people.json": [
+        {"id": f"U0{n}", "name": "ann", "real_name": f"Ann Lee {n}", "updated": 1700786453 + n, "stars": 1700000000}
+        for n in range(6)
+    ],
+    "posts.json": [
+        {"ts": f"170954283{n}.349488", "people": f"U0{n % 6}", "thread_ts": f"170954283{n - n % 3}.349488",
+         "edited_at": 1709542833123 if n else 0, "text": "Tea?"}
+        for n in range(10)
+    ],
+    "staff.csv": "id,name,boss\n" + "".join(f"S0{n},Bo {n},S0{n if n == 3 else max(n // 2, 1)}\n" for n in range(1, 8)),
+}  # fmt: skip
 CLASHES: Files = {
     "books.csv": "id,title,date,size,phone\n"
     + "".join(
@@ -139,6 +151,13 @@ CLASHES: Files = {
         pytest.param(
             AREAS, {"area": 7, "tree": 29, "check": 39}, {"tree area area 29", "check tree tree 39"},
             {"area#W01": {"name": "Ward b"}, "tree#T-001": {"latitude": 53.8}}, id="areas",
+        ),
+        pytest.param(
+            TIMES, {"person": 6, "post": 10, "staff": 7},
+            {"post person person 10", "post thread post 6", "staff boss staff 7"},
+            {"person#U01": {"name": "Ann Lee 1", "updated": "2023-11-24 00:40:54", "stars": 1700000000},
+             "post#1709542830.349488": {"time": "2024-03-04 09:00:30.349000"},
+             "post#1709542831.349488": {"edited_at": "2024-03-04 09:00:33.123000"}}, id="times",
         ),
         pytest.param(
             CLASHES, {"book": 6, "talk": 6, "game": 6}, {"talk book book 6"},

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kbkit.ingestion.inference import names
 from kbkit.schema import literal
 
 if TYPE_CHECKING:
@@ -230,6 +231,38 @@ def _reading(con: Connection, source: str, value: str, form: str, short: str) ->
     if "%y" in (short or form) and latest > now:
         return DateReading(problem="years of two digits may be of two centuries")
     return DateReading(tuple(one for one, count in zip(forms, numbers, strict=True) if count))
+
+
+def epoch(con: Connection, source: str, name: str, value: str) -> int:
+    """Return how many units of a number since 1970 are a second: 1, or 1,000 for milliseconds; 0 if a column has
+    other numbers, or is not named as a time.
+
+    Zeros are missing values.
+    """
+    words = names.words(name)
+    if not (set(words[-1:]) & _TIMES or {"timestamp", "datetime"} & set(words)) or names.is_count(name):
+        return 0
+    counts = ", ".join(f"count_if(n BETWEEN {_FIRST * unit} AND {_LAST * unit})" for unit in _UNITS)
+    numbers = f"SELECT TRY_CAST({value} AS DOUBLE) AS n FROM {source} WHERE {value} IS NOT NULL"
+    [(every, zeros, *found)] = con.execute(f"SELECT count(*), count_if(n = 0), {counts} FROM ({numbers})").fetchall()
+    return next((unit for unit, count in zip(_UNITS, found, strict=True) if count and count + zeros == every), 0)
+
+
+def of_epoch(value: str, unit: int) -> str:
+    """Return the SQL expression of the time, of UTC, of a number since 1970."""
+    number = f"nullif(TRY_CAST({value} AS DOUBLE), 0)"
+    return f"epoch_ms(CAST({number} * {1000 // unit} AS BIGINT))"
+
+
+_UNITS = (1, 1000)
+_FIRST, _LAST = 500_000_000, 4_102_444_800
+"""Seconds since 1970 of times that people have: from 1985 to 2099."""
+_TIMES = frozenset(
+    ["ts", "timestamp", "time", "created", "updated", "modified", "changed", "deleted", "joined", "posted", "sent",
+     "seen", "edited", "date", "utc", "epoch", "at", "on", "set", "login", "expires", "registered", "published",
+     "added", "received", "started", "finished"]
+)  # fmt: skip
+"""Last words of columns with times."""
 
 
 def looks_dated(look: Mapping[str, float], present: float) -> bool:

@@ -87,7 +87,9 @@ def find(
         chosen[table.name] = finder.referred_code(table, links_of) or chosen[table.name]
     links_of = repeats.without_mirrors(con, {table.name: table for table in tables}, links_of, chosen)
     for table in tables:
-        linked = {column for link in links_of[table.name] for column in link.columns}
+        own = [repeats.without_roots(con, table, link, chosen[table.name]) for link in links_of[table.name]]
+        links_of[table.name] = own
+        linked = {column for link in own for column in link.columns}
         if not chosen[table.name] and table.name not in keys and not table.of and len(links_of[table.name]) < 2:
             chosen[table.name] = pair_with_link(con, table, linked)
     return Guesses(chosen, links_of, finder.unclear)

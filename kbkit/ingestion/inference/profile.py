@@ -151,6 +151,7 @@ def profile(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
         if one.kind in ("DOUBLE", "FLOAT") and _are_integers(con, source, one, table):
             kept, value = table.columns[one.name], f"TRY_CAST({one.value} AS BIGINT)"
             table.columns[one.name] = replace(kept, kind="BIGINT", look="integer", value=value)
+    _read_times(con, sampled, table)
     for name, parts in table.same_named.items():
         _merge(table, name, [table.columns[part] for part in parts if part in table.columns])
 
@@ -168,6 +169,23 @@ def _are_integers(con: duckdb.DuckDBPyConnection, source: str, one: TableField, 
 
 
 _EXACT = 1 << 53
+
+
+def _read_times(con: duckdb.DuckDBPyConnection, source: str, table: ProfiledTable) -> None:
+    """Read numbers of seconds since 1970 as times. Texts with fractions may be identifiers, and get another column."""
+    for name, column in list(table.columns.items()):
+        numeric = column.look in ("integer", "number") or column.is_code
+        if not numeric or not (unit := dates.epoch(con, source, name, column.value)):
+            continue
+        value = dates.of_epoch(column.value, unit)
+        time = replace(column, kind="TIMESTAMP", look="date", value=value, is_code=False, floats=False)
+        if column.look == "integer" or column.kind != "VARCHAR":
+            table.columns[name] = time
+            continue
+        table.columns[name] = replace(column, look="text", is_code=True)
+        if column.count == table.rows:
+            own = "time" if "time" not in table.columns else unique([*table.columns, f"{name}_time"])[-1]
+            table.columns[own] = replace(time, name=own)
 
 
 def _merge(table: ProfiledTable, name: str, parts: Sequence[ProfiledColumn]) -> None:

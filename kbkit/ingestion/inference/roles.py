@@ -264,6 +264,12 @@ def _called_name(table: ProfiledTable, key: Sequence[str], free: Sequence[Profil
     return () if tuple(key) == (column,) else (column,)
 
 
+def _real_name(table: ProfiledTable, key: Sequence[str], free: Sequence[ProfiledColumn]) -> tuple[str, ...] | None:
+    """Return the column called ``real_name``, beside which ``name`` is a login."""
+    found = [c for c in free if names.plain(c.name) == "real name" and c.count == table.rows and c.name not in key]
+    return (found[0].name,) if found else None
+
+
 def _short_summary(table: ProfiledTable, key: Sequence[str], free: Sequence[ProfiledColumn]) -> tuple[str, ...] | None:
     """Return the column of summaries in one line, which are titles where a longer text follows."""
     others = [column for column in table.columns.values() if column.look == "prose"]
@@ -344,6 +350,7 @@ def _short_description(
 _NameRule = Callable[[ProfiledTable, Sequence[str], Sequence[ProfiledColumn]], "tuple[str, ...] | None"]
 NAME_RULES: tuple[_NameRule, ...] = (
     _first_and_last_name,
+    _real_name,
     _called_name,
     _short_summary,
     _first_without_header,

@@ -252,6 +252,7 @@ class _Script:
         head, tail = _key(nodes), reference(nodes.table, link.columns)
         if self._direct(link) and not link.lists:
             where = " AND ".join(f"{nodes.table.columns[name].value} IS NOT NULL" for name in link.columns)
+            where += f" AND {tail} <> {head}" if link.without_self else ""
             columns = [f"{kind} AS head_type, {head} AS {ends}", f"{self._kind(link)} AS tail_type, {tail} AS tail"]
             return f"SELECT {', '.join(columns)}\nFROM {self._source(nodes)} WHERE {where}"
         rows = f"(SELECT {head} AS head, {tail} AS k FROM {self._source(nodes)})"
