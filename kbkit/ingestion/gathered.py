@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from kbkit.errors import BadInputError
 from kbkit.ingestion import source_files
@@ -213,6 +214,26 @@ def fields_of(path: Path) -> frozenset[str] | None:
 
 def _header(path: Path) -> frozenset[str] | None:
     """Return the names in the header of a delimited file, None if it cannot be read or holds numbers."""
+    if (rows := _first_lines(path)) is None:
+        return None
+    fields = [field.strip() for field in (rows[0] if rows else [])]
+    numbers = [field for field in fields if field.replace(".", "").isdigit() and not YEAR.fullmatch(field)]
+    return None if numbers else frozenset(fields)
+
+
+def first_rows(path: Path) -> list[dict[str, Any]]:
+    """Return the first records of a file; none if it holds no list of records."""
+    if source_files.format_of(path) in DELIMITED:
+        names, *rows = _first_lines(path) or [[]]
+        return [dict(zip(map(str.strip, names), row, strict=False)) for row in rows]
+    try:
+        return records(path)[:_SHAPED]
+    except BadInputError:
+        return []
+
+
+def _first_lines(path: Path) -> list[list[str]] | None:
+    """Return the rows at the start of a delimited file, that with the names first; None if it cannot be read."""
     opener = gzip.open if path.suffix.lower() == ".gz" else open
     try:
         with opener(path, "rb") as handle:
@@ -229,9 +250,7 @@ def _header(path: Path) -> frozenset[str] | None:
         rows = [*csv.reader(lines, delimiter=sign)]
     except csv.Error:  # a field without end
         return None
-    fields = [field.strip() for field in (rows[titles(rows)] if rows else [])]
-    numbers = [field for field in fields if field.replace(".", "").isdigit() and not YEAR.fullmatch(field)]
-    return None if numbers else frozenset(fields)
+    return rows[titles(rows) :] if rows else []
 
 
 def _group(root: Path, alike: Sequence[_FolderFiles]) -> FileGroup:

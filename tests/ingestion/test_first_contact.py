@@ -25,9 +25,16 @@ ISSUES: Files = {
     "Tracker export - OAK 2024-11-02.csv": _issues("OAK", 50),
 }
 SAME_HEADERS: Files = {
-    f"{kind}.csv": "id,name,address,city,phone\n"
+    f"reedwood_{kind}.csv": "id,name,address,city,phone\n"
     + "".join(f"{kind[0]}{n},{kind} {n},Way {n},Elm,0{n}\n" for n in range(5))
     for kind in ("buyers", "sellers")
+}
+
+
+NUMBERED: Files = {
+    "shop_orders.csv": "id,day,sum,state\n" + "".join(f"{n},2024-01-0{n},{n}5,open\n" for n in range(1, 7)),
+    "web_orders.csv": "id,day,sum,state\n" + "".join(f"{n},2024-02-0{n},{n}7,open\n" for n in range(1, 7)),
+    "parcels.csv": "parcel_id,web_order_id,weight\n" + "".join(f"P{n},{n},1.{n}\n" for n in range(1, 7)),
 }
 
 
@@ -63,6 +70,10 @@ TIES: Files = {
         for n in range(3)
     )
     + '</nodes><edges><edge source="c0" target="c1" weight="2.0"/></edges></graph></gexf>',
+}
+SENSORS: Files = {
+    "nodes.csv": "id,label\n" + "".join(f"{n},Node {n}\n" for n in range(1, 40)),
+    "readings.csv": "no,sensor_id,value\n" + "".join(f"R{n},{n % 9 + 1},{n}.5\n" for n in range(40)),
 }
 TASKS: Files = {
     "tasks.csv": "no,title,reporter,assignee,owner_name,author\n"
@@ -126,7 +137,12 @@ CLASHES: Files = {
             ISSUES, {"issue": 20}, {"issue block issue 20"},
             {"issue#ELM-3": {"Issue id": "903", "file": "Tracker export - ELM 2024-11-02"}}, id="issues",
         ),
-        pytest.param(SAME_HEADERS, {"buyer": 5, "seller": 5}, set(), {}, id="same_headers"),
+        pytest.param(
+            NUMBERED, {"shop_order": 6, "web_order": 6, "parcel": 6}, {"parcel web_order web_order 6"}, {},
+            id="numbered",
+        ),
+        pytest.param(SENSORS, {"node": 39, "reading": 40}, set(), {}, id="sensors"),
+        pytest.param(SAME_HEADERS, {"reedwood_buyer": 5, "reedwood_seller": 5}, set(), {}, id="same_headers"),
         pytest.param(
             BOARDS, {"board": 2, "list": 4, "person": 3, "card": 12},
             {"list board board 4", "card board board 12", "card list list 12", "card person person 12"},
@@ -195,3 +211,10 @@ def test_a_large_file_of_another_format_is_not_passed_over(tmp_path: Path) -> No
     assert infer([folder / "notes.csv"], "x").tables[0].rows == 2
     (folder / "survey.csv").write_text("id,age\n1,30\n", encoding="utf-8")  # the same in another format
     assert len(infer([folder], "x").tables) == 2
+
+
+def test_columns_of_people_are_named(tmp_path: Path) -> None:
+    films = "id,title,director,studio_id\n" + "".join(f"F{n},Film {n},Ann Lee {n % 3},S{n % 2}\n" for n in range(9))
+    studios = "id,name\nS0,Elm\nS1,Oak\n"
+    notes = infer([written(tmp_path, {"films.csv": films, "studios.csv": studios})], "x").notes
+    assert notes == ["Columns of people that could be nodes (--node): films.director"]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from kbkit.errors import BadInputError
 from kbkit.ingestion import gathered, source_files
@@ -60,10 +61,36 @@ def _are_of_one_kind(one: Path, other: Path) -> bool:
         return False
     if _hold_the_same_lists([one, other]):
         return True
-    if not set(_shared_words([_words(one), _words(other)])) - SAYS_NOTHING:
+    shared = _shared_words([_words(one), _words(other)])
+    if not set(shared) - SAYS_NOTHING or _name_kinds([_words(one), _words(other)], shared):
         return False
     first, second = (gathered.fields_of(path) or frozenset() for path in (one, other))
-    return len(first & second) >= max(_FEWEST_FIELDS, _SAME * len(first | second))
+    alike = len(first & second) >= max(_FEWEST_FIELDS, _SAME * len(first | second))
+    return alike and not _share_identifiers(gathered.first_rows(one), gathered.first_rows(other))
+
+
+def _name_kinds(of_names: Sequence[Sequence[str]], shared: Sequence[str]) -> bool:
+    """Return whether the words that differ are kinds of things, and those before them the name of a source:
+    ``northwind_customers`` and ``northwind_suppliers``.
+    """
+    rest = [[word for word in words if word not in shared and not word.isdigit()] for words in of_names]
+    if not all(rest) or _start_of(of_names)[: len(shared)] != [*shared]:
+        return False
+    plural = all(names.is_plural(words[-1]) for words in rest)
+    said = any(word in SAYS_NOTHING or names.is_noun(word) for word in shared)
+    return plural or (not said and all(names.is_noun(words[-1]) for words in rest))
+
+
+def _share_identifiers(rows: Sequence[Mapping[str, Any]], others: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether half of the first rows of a file have an identifier that rows of the other have: both number
+    theirs from 1.
+    """
+    for name in (name for name in (rows[0] if rows else ()) if names.is_id(name)):
+        here, there = ([str(row[name]) for row in some if row.get(name)] for some in (rows, others))
+        unique = len(here) == len(set(here)) and len(there) == len(set(there))
+        if unique and 2 * len(set(here) & set(there)) >= min(len(here), len(there)) > 0:
+            return True
+    return False
 
 
 def _shared_words(of_names: Sequence[Sequence[str]]) -> list[str]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _LONG = 60
 """Mean number of characters from which a text is prose."""
+_PHONES = frozenset(("cell", "fax", "mobile", "phone", "tel", "telephone"))
 _SIGNED = 8
 """Mean number of characters from which numbers with + may be those of telephones."""
 _WORD = 2.5
@@ -280,7 +281,8 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
         return column("boolean", f"CASE WHEN {value} IS NULL THEN 'false' ELSE 'true' END")
     if reading.forms:
         return column("date", reading.expression(value))
-    if look["signed"] and all_are("numbers") and look["length"] < _SIGNED:  # which DuckDB does not read
+    is_phone = bool(set(names.words(one.name)) & _PHONES)
+    if look["signed"] and all_are("numbers") and look["length"] < _SIGNED and not is_phone:  # DuckDB reads no +
         value = f"ltrim({value}, '+')"
     if all_are("integers"):
         return column("integer", value)

@@ -115,6 +115,11 @@ def singular(word: str) -> str:
     return word.removesuffix("s") if plural else word  # of another language
 
 
+def is_noun(word: str) -> bool:
+    """Return whether a word is an English noun."""
+    return bool(dictionary().getLemma(word, "NOUN", lemmatize_oov=False))
+
+
 def subject(column: str) -> tuple[str, ...]:
     """Return the words that say what a column refers to: ``fk_birthCountry_id`` has ``birth`` and ``country``."""
     parts = list(words(_NUMBERED.sub("", column)))

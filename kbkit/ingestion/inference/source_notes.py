@@ -116,6 +116,18 @@ def unlinked(con: duckdb.DuckDBPyConnection, tables: Sequence[ProfiledTable], pl
         yield f"No links found between rows: the KB has no edges{more}"
 
 
+def people(con: duckdb.DuckDBPyConnection, plan: TablePlan) -> Iterator[str]:
+    """Yield a note on the columns of persons who are in several rows and are no nodes, if other links were found."""
+    found = [
+        f"{nodes.table.name}.{name}"
+        for nodes in plan.nodes
+        for name in nodes.values
+        if names.is_role_of_persons(name) and _may_be_nodes(con, nodes.table, nodes.table.columns[name])
+    ]
+    if found and (plan.edges or any(nodes.links for nodes in plan.nodes)):
+        yield f"Columns of people that could be nodes (--node): {_shown(found)}"
+
+
 def strangers(plan: TablePlan) -> Iterator[str]:
     """Yield a note on the links with values that no row has, each of which becomes a node without attributes."""
     links = [(nodes.table, link) for nodes in plan.nodes for _, link in nodes.links]
