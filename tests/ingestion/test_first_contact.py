@@ -17,7 +17,7 @@ def _issues(project: str, first: int) -> str:
         f"Mend part {n} of {project},{project}-{n},{900 + n + first},open,{project}-{n % 5 + 1},0{n % 9 + 1}/Jun/23\n"
         for n in range(1, 11)
     )
-    return f"Summary,Issue key,Issue id,Status,Blocks,Created\n{rows}"
+    return f"Summary,Issue key,Issue id,Status,Outward issue link (Blocks),Created\n{rows}"
 
 
 ISSUES: Files = {
@@ -134,7 +134,7 @@ CLASHES: Files = {
     ("files", "types", "relations", "nodes"),
     [
         pytest.param(
-            ISSUES, {"issue": 20}, {"issue block issue 20"},
+            ISSUES, {"issue": 20}, {"issue blocks issue 20"},
             {"issue#ELM-3": {"Issue id": "903", "file": "Tracker export - ELM 2024-11-02"}}, id="issues",
         ),
         pytest.param(
