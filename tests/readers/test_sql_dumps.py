@@ -150,3 +150,15 @@ def test_changed_dumps_are_read_or_refused(tmp_path: Path) -> None:
         except KbError:
             refused += 1
     assert 0 < refused < 600
+
+
+def test_a_file_may_declare_tables_and_have_the_rows_of_others(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    text = "CREATE TABLE town (no int PRIMARY KEY, land int REFERENCES land (k));\n"
+    text += "CREATE TABLE land (k int PRIMARY KEY, name text);\nINSERT INTO land VALUES (7, 'Elm'), (8, 'Oak');\n"
+    (folder / "schema.sql").write_text(text, encoding="utf-8")
+    (folder / "town.csv").write_text("no,land\n1,7\n2,8\n3,7\n", encoding="utf-8")
+    with kbkit.ingest(str(folder), out=tmp_path / "x.kb", stores=["tables"]) as kb:
+        assert {one.name: one.members for one in kb.schema.node_types} == {"town": 3, "land": 2}
+        assert [relation.edges for relation in kb.schema.relations] == [3]

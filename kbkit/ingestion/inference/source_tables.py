@@ -130,7 +130,10 @@ def _specs(
             raise BadInputError(f"No rows in {given}", "Use a dump with INSERT or COPY, or leave the file out")
         for name in listed:
             of_graph = stem if name == "nodes" else f"{stem}_{name}"
-            yield of_graph if kind == "graph" else name if len(listed) > 1 else stem, replace(spec, table=name)
+            yield (
+                of_graph if kind == "graph" else name if len(listed) > 1 or kind == "sql" else stem,
+                replace(spec, table=name),
+            )
     elif kind == "json" and (nested := _nested(given, path)):
         for name in nested:
             main, _, part = name.removeprefix("$").partition(".")
