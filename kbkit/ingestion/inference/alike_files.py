@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from kbkit.errors import BadInputError
-from kbkit.ingestion import gathered, source_files
+from kbkit.ingestion import gathered, json_shapes, source_files
 from kbkit.ingestion.gathered import FileGroup
 from kbkit.ingestion.inference import names
 from kbkit.ingestion.inference.nouns import SAYS_NOTHING
-from kbkit.ingestion.json_shapes import one_of_alike
 
 _READ = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".tab", ".psv", ".mbox", ".ged")
 _MOST_FILES = 25
@@ -26,29 +25,56 @@ def groups(files: Sequence[Path]) -> Iterator[FileGroup]:
     """Yield the groups of files of one shape whose names start or end with the same word, or that hold objects with
     the same lists of records, such as the exports of two projects.
     """
-    left = [path for path in files if source_files.suffix(path) in _READ]
-    left = left if len(left) <= _MOST_FILES else []
+    read = [path for path in files if source_files.suffix(path) in _READ]
+    read = read if len(read) <= _MOST_FILES else []
+    lists = {path: _lists_in(path) for path in read}  # each file is parsed once
+    of_objects = {path for path, names_of in lists.items() if names_of}
+    for same in _gather([path for path in read if path in of_objects], lambda a, b: _are_alike(lists[a], lists[b])):
+        if _hold_the_same_lists(same):
+            yield FileGroup(_name(same), same, _patterns(same), resources=True)
+    for same in _gather([path for path in read if path not in of_objects], _are_of_one_kind):
+        column = gathered.free_column(gathered.FILE, gathered.common_fields(same))
+        yield FileGroup(_name(same), same, _patterns(same), file=column)
+
+
+def _gather(files: Sequence[Path], are_alike: Callable[[Path, Path], bool]) -> Iterator[list[Path]]:
+    """Yield the files of one folder and one ending that are like the first of them, where there are several."""
+    left = list(files)
     while left:
         first, *others = left
-        same = [first, *(path for path in others if _are_of_one_kind(first, path))]
+        near = [path for path in others if (path.parent, path.suffix) == (first.parent, first.suffix)]
+        same = [first, *(path for path in near if are_alike(first, path))]
         left = [path for path in others if path not in same]
         if len(same) >= _FEWEST:
-            yield _group(same)
+            yield same
 
 
-def _group(files: Sequence[Path]) -> FileGroup:
-    match = tuple(f"{gathered.ANCHOR}{gathered.escaped(path.name)}" for path in files)
-    name = "_".join(_shared_words(list(map(_words, files)))) or files[0].parent.name
-    if _hold_the_same_lists(files):
-        return FileGroup(name, files, match, resources=True)
-    return FileGroup(name, files, match, file=gathered.free_column(gathered.FILE, gathered.common_fields(files)))
+def _patterns(files: Sequence[Path]) -> tuple[str, ...]:
+    return tuple(f"{gathered.ANCHOR}{gathered.escaped(path.name)}" for path in files)
+
+
+def _name(files: Sequence[Path]) -> str:
+    return "_".join(_shared_words(list(map(_words, files)))) or files[0].parent.name
+
+
+def _lists_in(path: Path) -> frozenset[str]:
+    """Return the names of the lists of records of a file that holds one object; none for fewer than two."""
+    try:
+        found = json_shapes.tables(path) if source_files.format_of(path) == "json" else {}
+    except BadInputError:  # which reading it reports
+        return frozenset()
+    return frozenset(found) if len(found) >= _FEWEST else frozenset()
 
 
 def _hold_the_same_lists(files: Sequence[Path]) -> bool:
     try:
-        return source_files.format_of(files[0]) == "json" and one_of_alike(files) is not None
+        return json_shapes.one_of_alike(files) is not None
     except BadInputError:  # which reading it reports
         return False
+
+
+def _are_alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    return len(one & other) >= max(_FEWEST, _SAME * len(one | other) / 2)
 
 
 def _words(path: Path) -> tuple[str, ...]:
@@ -56,11 +82,7 @@ def _words(path: Path) -> tuple[str, ...]:
 
 
 def _are_of_one_kind(one: Path, other: Path) -> bool:
-    """Return whether two files beside each other hold rows of one kind: see :func:`groups`."""
-    if one.parent != other.parent or source_files.suffix(one) != source_files.suffix(other):
-        return False
-    if _hold_the_same_lists([one, other]):
-        return True
+    """Return whether two files hold rows of one kind: see :func:`groups`."""
     shared = _shared_words([_words(one), _words(other)])
     if not set(shared) - SAYS_NOTHING or _name_kinds([_words(one), _words(other)], shared):
         return False
