@@ -75,6 +75,10 @@ SENSORS: Files = {
     "nodes.csv": "id,label\n" + "".join(f"{n},Node {n}\n" for n in range(1, 40)),
     "readings.csv": "no,sensor_id,value\n" + "".join(f"R{n},{n % 9 + 1},{n}.5\n" for n in range(40)),
 }
+CODES: Files = {
+    f"lands.{language}.json": {code: f"{code} {language}" for code in ("AD", "AE", "AF", "AG", "AL", "AM", "AO")}
+    for language in ("en", "de")
+}
 TASKS: Files = {
     "tasks.csv": "no,title,reporter,assignee,owner_name,author\n"
     + "".join(f"T{n},Mend {n},{'abcd'[n % 4]}.lee,{'abc'[n % 3]}.lee,{'xyz'[n % 3]},Ann {n}\n" for n in range(18)),
@@ -141,6 +145,7 @@ CLASHES: Files = {
             NUMBERED, {"shop_order": 6, "web_order": 6, "parcel": 6}, {"parcel web_order web_order 6"}, {},
             id="numbered",
         ),
+        pytest.param(CODES, {"lands_en": 7, "lands_de": 7}, set(), {}, id="codes"),
         pytest.param(SENSORS, {"node": 39, "reading": 40}, set(), {}, id="sensors"),
         pytest.param(SAME_HEADERS, {"reedwood_buyer": 5, "reedwood_seller": 5}, set(), {}, id="same_headers"),
         pytest.param(

@@ -88,7 +88,9 @@ def _are_of_one_kind(one: Path, other: Path) -> bool:
         return False
     first, second = (gathered.fields_of(path) or frozenset() for path in (one, other))
     alike = len(first & second) >= max(_FEWEST_FIELDS, _SAME * len(first | second))
-    return alike and not _share_identifiers(gathered.first_rows(one), gathered.first_rows(other))
+    rows = [gathered.first_rows(path) for path in (one, other)] if alike else []
+    lists = all(len(some) >= _FEWEST for some in rows)  # the codes of countries are no fields of an object
+    return alike and lists and not _share_identifiers(*rows)
 
 
 def _name_kinds(of_names: Sequence[Sequence[str]], shared: Sequence[str]) -> bool:
