@@ -16,10 +16,11 @@ import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from kbkit.errors import BadInputError
 from kbkit.ingestion import source_files
-from kbkit.ingestion.json_shapes import combined, copy_of, is_xml, records
+from kbkit.ingestion.json_shapes import combined, copy_of, copy_of_object, is_xml, one_of_alike, records
 from kbkit.ingestion.json_shapes import resources as resources_of
 from kbkit.ingestion.side_files import is_side_file
 from kbkit.readers.columns import YEAR, titles
@@ -48,7 +49,7 @@ _MONTHS = (
 )
 _DIGITS = re.compile(rf"\d+|(?<![^\W\d_])({_MONTHS})(?![^\W_])", re.IGNORECASE)
 """What differs in the names of files of one table: numbers and months."""
-_DELIMITED = ("csv", "tsv", "psv")
+DELIMITED = ("csv", "tsv", "psv")
 
 
 @dataclass(frozen=True)
@@ -93,17 +94,17 @@ def resources(paths: Sequence[Path]) -> list[FileGroup]:
     The list is empty for fewer than two such files.
     """
     found = [path for path in paths if path.is_file() and _has_resources(path)]
-    match = [_escaped(path.name) for path in found]
+    match = [escaped(path.name) for path in found]
     folders = [(root, folder) for root in paths if root.is_dir() for folder in (root, *sorted(_folders(root)))]
     for root, folder in folders:
         files = [path for path in sorted(folder.iterdir()) if path.is_file()]
         own = [path for path in files if _has_resources(path)]
         found += own
-        start = "".join(f"{_escaped(part)}/" for part in folder.relative_to(root).parts)
+        start = "".join(f"{escaped(part)}/" for part in folder.relative_to(root).parts)
         for ending in dict.fromkeys(source_files.suffix(path) for path in own):
             some = [path for path in own if source_files.suffix(path) == ending]
             whole = len(some) > 1 and some == [path for path in files if source_files.suffix(path) == ending]
-            names = [f"*{ending}"] if whole else [_escaped(path.name) for path in some]
+            names = [f"*{ending}"] if whole else [escaped(path.name) for path in some]
             match += [f"{ANCHOR}{start}{name}" for name in names]
     return [FileGroup("records", found, tuple(match), resources=True)] if len(found) >= _FEWEST else []
 
@@ -140,11 +141,11 @@ def _candidates(folder: Path) -> Iterator[_FolderFiles]:
     """Yield the files of one format and shape in a folder."""
     by_ending: dict[str, list[Path]] = {}
     for path in sorted(folder.iterdir()):
-        known = source_files.FORMATS.get(source_files.suffix(path)) in ("json", *_DELIMITED)
+        known = source_files.FORMATS.get(source_files.suffix(path)) in ("json", *DELIMITED)
         if known and path.is_file() and not is_side_file(path):
             by_ending.setdefault(source_files.suffix(path), []).append(path)
     for ending, files in by_ending.items():
-        if (shape := _common(files, ending)) and len(files) <= _MOST_FILES:
+        if (shape := common_fields(files, ending)) and len(files) <= _MOST_FILES:
             yield _FolderFiles(folder, ending, files, shape)
         elif len(files) <= _LOOKED_AT:
             yield from _by_shape(folder, ending, files)
@@ -154,7 +155,7 @@ def _by_shape(folder: Path, ending: str, files: Sequence[Path]) -> list[_FolderF
     """Return the files of a folder by their shape."""
     found: list[_FolderFiles] = []
     for path in files:
-        if shape := _shape(path):
+        if shape := fields_of(path):
             same = next((one for one in found if _alike(one.shape, shape, ending)), None)
             if same is None:
                 found.append(_FolderFiles(folder, ending, [path], shape, whole=False))
@@ -169,19 +170,19 @@ def numbered(files: Sequence[Path]) -> Iterator[FileGroup]:
     for path in files:
         by_name.setdefault(_DIGITS.sub("#", path.name), []).append(path)
     for name, some in by_name.items():
-        if len(some) >= _FEWEST and "#" in name and _common(some):
+        if len(some) >= _FEWEST and "#" in name and common_fields(some):
             stem = source_files.plain_name(Path(name)).partition(".")[0]
             plain = re.sub(r"[\W_]*#[\W_]*", "_", stem).strip("_")
             plain = re.sub(r"[\W_]+(page|part|chunk|batch)$", "", plain) or "records"
-            match = tuple(f"{ANCHOR}{_escaped(path.name)}" for path in some)
-            yield FileGroup(plain, some, match, file=_free(FILE, _common(some)))
+            match = tuple(f"{ANCHOR}{escaped(path.name)}" for path in some)
+            yield FileGroup(plain, some, match, file=free_column(FILE, common_fields(some)))
 
 
-def _common(files: Sequence[Path], ending: str = "") -> frozenset[str]:
+def common_fields(files: Sequence[Path], ending: str = "") -> frozenset[str]:
     """Return the fields of files of one shape; none for files of several. ``ending``: see :func:`_alike`."""
     known: frozenset[str] = frozenset()
     for path in files[:_LOOKED_AT]:
-        shape = _shape(path)
+        shape = fields_of(path)
         if shape is None or (known and not _alike(known, shape, ending)):
             return frozenset()
         known |= shape
@@ -195,14 +196,14 @@ def _belong(first: _FolderFiles, one: _FolderFiles) -> bool:
 
 def _alike(one: frozenset[str], other: frozenset[str], ending: str) -> bool:
     """Return whether files have one shape. Those of a delimited format, whose ``ending`` is given, have all columns."""
-    if source_files.FORMATS.get(ending) in _DELIMITED:
+    if source_files.FORMATS.get(ending) in DELIMITED:
         return len(one & other) >= _SAME * len(one | other)
     return not other or len(one & other) >= _ALIKE * min(len(one), len(other))
 
 
-def _shape(path: Path) -> frozenset[str] | None:
+def fields_of(path: Path) -> frozenset[str] | None:
     """Return the names of the fields of the first records of a file; None for what is no list of records."""
-    if source_files.format_of(path) in _DELIMITED:
+    if source_files.format_of(path) in DELIMITED:
         return _header(path)
     try:
         rows = records(path)
@@ -213,6 +214,26 @@ def _shape(path: Path) -> frozenset[str] | None:
 
 def _header(path: Path) -> frozenset[str] | None:
     """Return the names in the header of a delimited file, None if it cannot be read or holds numbers."""
+    if (rows := _first_lines(path)) is None:
+        return None
+    fields = [field.strip() for field in (rows[0] if rows else [])]
+    numbers = [field for field in fields if field.replace(".", "").isdigit() and not YEAR.fullmatch(field)]
+    return None if numbers else frozenset(fields)
+
+
+def first_rows(path: Path) -> list[dict[str, Any]]:
+    """Return the first records of a file; none if it holds no list of records."""
+    if source_files.format_of(path) in DELIMITED:
+        names, *rows = _first_lines(path) or [[]]
+        return [dict(zip(map(str.strip, names), row, strict=False)) for row in rows]
+    try:
+        return records(path)[:_SHAPED]
+    except BadInputError:
+        return []
+
+
+def _first_lines(path: Path) -> list[list[str]] | None:
+    """Return the rows at the start of a delimited file, that with the names first; None if it cannot be read."""
     opener = gzip.open if path.suffix.lower() == ".gz" else open
     try:
         with opener(path, "rb") as handle:
@@ -229,9 +250,7 @@ def _header(path: Path) -> frozenset[str] | None:
         rows = [*csv.reader(lines, delimiter=sign)]
     except csv.Error:  # a field without end
         return None
-    fields = [field.strip() for field in (rows[titles(rows)] if rows else [])]
-    numbers = [field for field in fields if field.replace(".", "").isdigit() and not YEAR.fullmatch(field)]
-    return None if numbers else frozenset(fields)
+    return rows[titles(rows) :] if rows else []
 
 
 def _group(root: Path, alike: Sequence[_FolderFiles]) -> FileGroup:
@@ -241,7 +260,7 @@ def _group(root: Path, alike: Sequence[_FolderFiles]) -> FileGroup:
     start = os.path.commonprefix([path.stem for path in files])  # noqa: RUF071 (by character)
     started = re.sub(r"(?<=[\W_])[^\W_]*$|[\W_\d]+$", "", start)
     if not alike[0].whole and all(filecmp.cmp(files[0], path, shallow=False) for path in files[1:]):  # copies
-        only = f"{ANCHOR}{_escaped(files[0].relative_to(root).as_posix())}"
+        only = f"{ANCHOR}{escaped(files[0].relative_to(root).as_posix())}"
         return FileGroup(started.strip("_- .") or parent.name, files[:1], (only,), copies=files[1:])
     if not alike[0].whole and len(alike) > 1:
         name = started.strip("_- .") or parent.name
@@ -253,19 +272,21 @@ def _group(root: Path, alike: Sequence[_FolderFiles]) -> FileGroup:
         name = parent.name if parent != root else "records"
     above = parent.relative_to(root).parts
     match = tuple(
-        ANCHOR + "/".join([*map(_escaped, (*above, one.folder.name)), pattern])
+        ANCHOR + "/".join([*map(escaped, (*above, one.folder.name)), pattern])
         for one in alike
-        for pattern in ([f"*{one.ending}"] if one.whole else [_escaped(path.name) for path in one.files])
+        for pattern in ([f"*{one.ending}"] if one.whole else [escaped(path.name) for path in one.files])
     )
     files_differ = len({path.stem for path in files}) > 1
     taken = {name for one in alike for name in one.shape}
-    folder = _free(FOLDER, taken) if len(alike) > 1 else ""
-    return FileGroup(name, files, match, folder, _free(FILE, taken) if files_differ else "")
+    folder = free_column(FOLDER, taken) if len(alike) > 1 else ""
+    return FileGroup(name, files, match, folder, free_column(FILE, taken) if files_differ else "")
 
 
 def whole(group: FileGroup, folder: Path) -> Path:
     """Return a file called like a group that stands for all of its files: with the records of all, if they are JSON."""
     first = group.files[0]
+    if group.resources and (top := one_of_alike(group.files)):
+        return copy_of_object(top, folder / f"{group.name}.json")
     if source_files.format_of(first) == "json":
         return copy_of(combined(group.files, group.folder, group.file), folder / f"{group.name}.jsonl")
     folder.mkdir()
@@ -274,10 +295,12 @@ def whole(group: FileGroup, folder: Path) -> Path:
     return target
 
 
-def _free(name: str, taken: Iterable[str]) -> str:
+def free_column(name: str, taken: Iterable[str]) -> str:
+    """Return the name of a column, with another word if it is taken."""
     known = {one.casefold() for one in taken}
     return name if name not in known else f"{name}_name"
 
 
-def _escaped(name: str) -> str:
+def escaped(name: str) -> str:
+    """Return the pattern that matches a name only."""
     return re.sub(r"([*?[])", r"[\1]", name)

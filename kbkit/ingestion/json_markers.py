@@ -204,3 +204,25 @@ def models(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[dict[str, Any]]]
         name = last[model] if [*last.values()].count(last[model]) == 1 else model.replace(".", "_")
         found.setdefault(name, []).append({MODEL_KEY: row["pk"], **row["fields"]})
     return found
+
+
+def is_geojson(top: Mapping[str, Any]) -> bool:
+    """Return whether an object is a collection of features of GeoJSON."""
+    rows = top.get("features")
+    is_list = isinstance(rows, list) and bool(rows) and all(isinstance(row, dict) for row in rows)
+    return top.get("type") == "FeatureCollection" and is_list
+
+
+def feature(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row of a feature: id, properties, and the place of a point or another geometry as it is."""
+    properties = row.get("properties")
+    result = {"id": row["id"]} if row.get("id") is not None else {}
+    result |= properties if isinstance(properties, dict) else {}
+    geometry = row.get("geometry")
+    if isinstance(geometry, dict):
+        place = geometry.get("coordinates")
+        if geometry.get("type") == "Point" and isinstance(place, list) and len(place) > 1:
+            result |= {"longitude": place[0], "latitude": place[1]}
+        else:
+            result["geometry"] = json.dumps(geometry, ensure_ascii=False)
+    return result

@@ -232,6 +232,8 @@ class _Splitter:
         name_persons(kind)
         by = next((one for one in (*NAMES, *IDS) if is_in_all(kind, one)), "")
         by = by or (shared_name(kind) if self._elements else "")
+        only = next(iter(kind.fields)) if self._elements and len(kind.fields) == 1 else ""
+        by = by or (only if only and is_scalar(kind, only) else "")  # <ProductRef sku="A1"/>
         by_id = next((one for one in IDS if is_in_all(kind, one)), "")
         if not by and (pair := named_pair(kind)):
             self._named_entities(kind, *pair)

@@ -6,7 +6,8 @@ of alike objects (``{"A": [...], "B": [...]}``) are one table, whose column ``gr
 
 Tables whose names start with ``$`` are those of :mod:`json_records`: ``$issues`` has the records of the list
 ``issues``, or of a file that has no such list, and ``$issues.user`` the objects inside of them; or those of
-:mod:`json_resources`, which may be in several files. XML, YAML and OBO are read as the objects of JSON.
+:mod:`json_resources`, which may be in several files. XML, YAML, OBO, GEDCOM and mailboxes are read as the
+objects of JSON.
 """
 
 from __future__ import annotations
@@ -27,10 +28,11 @@ from kbkit.ingestion.json_objects import IDS, NAMES
 from kbkit.ingestion.json_records import RecordTable, split
 from kbkit.ingestion.json_resource_styles import may_have_resources
 from kbkit.ingestion.json_trees import field_of_tree
+from kbkit.ingestion.json_wholes import are_alike, lists_in, own_fields, together, with_own_record
 from kbkit.ingestion.recipe import FileSpec
 from kbkit.ingestion.source_errors import MAX_LINE
 from kbkit.ingestion.source_files import format_of, suffix
-from kbkit.readers import obo_documents, xml_records, yaml_documents
+from kbkit.readers import family_trees, mailboxes, obo_documents, xml_records, yaml_documents
 
 _START, _MOST_BYTES = 1 << 16, 16 * MAX_LINE
 _MOST_NESTED = 64 << 20
@@ -59,7 +61,8 @@ def ignored(path: Path) -> list[str]:
     found = _tables(top)
     if found and set(found) <= LISTS:  # of a page of records, which has numbers of pages beside them
         return [name for name, value in (top or {}).items() if isinstance(value, list | dict) and name not in found]
-    return [name for name in top or () if found and name not in found]
+    own = own_fields(top or {})
+    return [name for name in top or () if found and name not in found and name not in own]
 
 
 def nested(path: Path, name: str) -> dict[str, RecordTable]:
@@ -88,7 +91,7 @@ def _split(path: Path, of: str, _: int) -> dict[str, RecordTable]:
 def _records(path: Path, of: str) -> Sequence[Mapping[str, Any]]:
     """Return the records of a file, or of one of its lists; none if they are too many, or no objects."""
     top = _object(path)
-    rows = _parsed(path) if top is None else _rows(path, of if of in _lists(top) else "")
+    rows = _parsed(path) if top is None else _rows(path, of if of in lists_in(top) else "")
     listed = list(rows) if rows is not None else [top] if top is not None else []
     return listed if all(isinstance(row, dict) for row in listed) else []
 
@@ -122,7 +125,7 @@ def _loaded(text: str, path: Path) -> Any:
 
 
 def _tables(top: Mapping[str, Any] | None) -> dict[str, int]:
-    return {} if top is None or _is_geojson(top) or _are_groups(top) else _lists(top)
+    return {} if top is None or json_markers.is_geojson(top) or _are_groups(top) else lists_in(top)
 
 
 def reshape(specs: Iterable[FileSpec], found: Mapping[str, Sequence[Path]], folder: Path) -> dict[str, list[Path]]:
@@ -149,7 +152,9 @@ def reshape(specs: Iterable[FileSpec], found: Mapping[str, Sequence[Path]], fold
 
 
 def _combined(spec: FileSpec, paths: Sequence[Path], folder: Path) -> Path:
-    """Return a copy of the records of all files of a specification."""
+    """Return a copy of the records of all files of a specification, or of their lists of records."""
+    if spec.table and not (spec.folder or spec.file) and (top := one_of_alike(paths)):
+        return copy_of_object(top, folder / f"{spec.name}.json")
     return copy_of(combined(paths, spec.folder, spec.file), folder / f"{spec.name}.jsonl")
 
 
@@ -159,6 +164,19 @@ def copy_of(rows: Iterable[Mapping[str, Any]], target: Path) -> Path:
     target = target.with_suffix("") if target.suffix.lower() == ".gz" else target
     with target.open("w", encoding="utf-8", newline="\n") as copy:
         copy.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    return target
+
+
+def one_of_alike(paths: Sequence[Path]) -> dict[str, list[dict[str, Any]]] | None:
+    """Return the lists of all files together, None unless each holds an object with several lists, all alike."""
+    tops = [top for top in map(_object, paths) if top]
+    return together(tops) if len(tops) == len(paths) > 1 and are_alike(tops) else None
+
+
+def copy_of_object(top: Mapping[str, Any], target: Path) -> Path:
+    """Write an object to a new folder, and return the file."""
+    target.parent.mkdir(parents=True)
+    target.write_text(json.dumps(top, ensure_ascii=False), encoding="utf-8")
     return target
 
 
@@ -175,11 +193,11 @@ def _rows(path: Path, table: str) -> Iterable[Mapping[str, Any]] | None:
         if table:
             raise BadInputError(f"{path} has no tables to choose from")
         return None
-    lists = _lists(top)
+    lists = lists_in(top)
     if table and table not in lists:
         raise UnknownNameError("table", table, list(lists), str(path))
-    if _is_geojson(top):
-        return map(_feature, top["features"])
+    if json_markers.is_geojson(top):
+        return map(json_markers.feature, top["features"])
     if not table and _are_groups(top):
         group = next(name for name in _GROUPS if not any(name in row for rows in top.values() for row in rows))
         return [{group: name, **row} for name, rows in top.items() for row in rows]
@@ -216,7 +234,7 @@ def _with_resources(top: dict[str, Any]) -> dict[str, Any]:
     found = found or json_markers.named_values(top)
     if not found and field_of_tree([top]) and any(isinstance(top.get(name), str) for name in (*NAMES, *IDS)):
         found = [top]  # the root of a tree
-    return {"records": found} if found else _with_listed_members(json_markers.without_wrappers(top))
+    return {"records": found} if found else with_own_record(_with_listed_members(json_markers.without_wrappers(top)))
 
 
 def is_xml(path: Path) -> bool:
@@ -233,7 +251,7 @@ def has_no_records(path: Path) -> bool:
     """Return whether a file is XML or YAML without a list of records, such as settings."""
     try:
         if is_yaml(path):
-            return not (top := _object(path)) or (not _lists(top) and _keyed(top) is None)
+            return not (top := _object(path)) or (not lists_in(top) and _keyed(top) is None)
         return is_xml(path) and not _object(path)
     except BadInputError:
         return True
@@ -266,7 +284,7 @@ def _elements(path: Path, _: int) -> dict[str, Any]:
     inside = [top]
     while inside and not lists:  # the lists that are nearest to the first element
         members = [(name, value) for one in inside for name, value in one.items()]
-        lists = {name: value for name, value in members if name in _lists({name: value})}
+        lists = {name: value for name, value in members if name in lists_in({name: value})}
         inside = [value for _, value in members if isinstance(value, dict)]
     if not lists:
         hint = "Records are elements of one name with attributes or elements inside. Convert it to CSV or JSON"
@@ -274,7 +292,24 @@ def _elements(path: Path, _: int) -> dict[str, Any]:
     return lists
 
 
-_READERS = {".yaml": _document, ".yml": _document, ".obo": _terms, **dict.fromkeys(_XML, _elements)}
+@functools.lru_cache(4)
+def _tree(path: Path, _: int) -> dict[str, Any]:
+    return dict(family_trees.read(path))
+
+
+@functools.lru_cache(4)
+def _mails(path: Path, _: int) -> dict[str, Any]:
+    return dict(mailboxes.read(path))
+
+
+_READERS = {
+    ".ged": _tree,
+    ".mbox": _mails,
+    ".yaml": _document,
+    ".yml": _document,
+    ".obo": _terms,
+    **dict.fromkeys(_XML, _elements),
+}
 
 
 def _is_lines(start: bytes) -> bool:
@@ -287,41 +322,13 @@ def _is_lines(start: bytes) -> bool:
     return bool(rest.strip())
 
 
-def _lists(top: Mapping[str, Any]) -> dict[str, int]:
-    """Return the members that are lists of objects, with their lengths."""
-    return {
-        name: len(value)
-        for name, value in top.items()
-        if isinstance(value, list) and value and all(isinstance(row, dict) for row in value)
-    }
-
-
 def _are_groups(top: Mapping[str, Any]) -> bool:
     """Return whether an object has nothing but lists of objects of one kind."""
-    if len(top) < 2 or len(_lists(top)) < len(top):
+    if len(top) < 2 or len(lists_in(top)) < len(top):
         return False
     fields = [{name for row in rows for name in row} for rows in top.values()]
     every = set().union(*fields)
     return len(every) > 2 and all(len(one) >= _ALIKE * len(every) for one in fields) and not set(_GROUPS) <= every
-
-
-def _is_geojson(top: Mapping[str, Any]) -> bool:
-    return top.get("type") == "FeatureCollection" and "features" in _lists(top)
-
-
-def _feature(feature: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the row of a feature: id, properties, and the place of a point or another geometry as it is."""
-    properties = feature.get("properties")
-    row = {"id": feature["id"]} if feature.get("id") is not None else {}
-    row |= properties if isinstance(properties, dict) else {}
-    geometry = feature.get("geometry")
-    if isinstance(geometry, dict):
-        place = geometry.get("coordinates")
-        if geometry.get("type") == "Point" and isinstance(place, list) and len(place) > 1:
-            row |= {"longitude": place[0], "latitude": place[1]}
-        else:
-            row["geometry"] = json.dumps(geometry, ensure_ascii=False)
-    return row
 
 
 def _keyed(top: Mapping[str, Any]) -> Iterator[dict[str, Any]] | None:

@@ -31,6 +31,8 @@ FORMATS = {
     ".ndjson": "json",
     ".xml": "json",
     ".obo": "json",
+    ".ged": "json",
+    ".mbox": "json",
     ".opml": "json",
     ".rss": "json",
     ".atom": "json",
@@ -45,6 +47,7 @@ FORMATS = {
     ".graphml": "graph",
     ".gexf": "graph",
     ".gml": "graph",
+    ".sql": "sql",
 }
 """Formats by the ending of a file's name."""
 

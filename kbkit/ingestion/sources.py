@@ -16,7 +16,7 @@ from kbkit.errors import BadInputError, Option, UnknownNameError, reason
 from kbkit.ingestion.recipe import FileSpec, Recipe
 from kbkit.ingestion.source_errors import MAX_LINE, MAX_OBJECT, damaged_gzip, invalid_utf8
 from kbkit.ingestion.source_files import FORMATS, format_of, plain_name
-from kbkit.readers import reader
+from kbkit.readers import reader, stored
 from kbkit.readers.columns import unique
 from kbkit.schema import literal, quote
 from kbkit.stores.table_build import staged_tables
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 MAX_COLUMNS = 5_000
 """Maximum number of columns of a file. Queries take time and memory that grow with the square of the number."""
-_STORED = ("database", "excel", "graph")
-"""Formats of files with several tables."""
 
 
 class Delimiters(NamedTuple):
@@ -179,14 +177,14 @@ def _source(
 ) -> tuple[str, list[str]]:
     """Return a DuckDB table function over the file, and its column names."""
     kind = spec.format or format_of(path)
-    if spec.table and kind not in (*_STORED, "json"):
+    if spec.table and kind not in (*stored.FORMATS, "json"):
         raise BadInputError(f"{path} has no tables to choose from", f"Remove the key table of files.{spec.name}")
     if kind in DELIMITERS:
         return _delimited(spec, path, kind)
     if kind == "json":
         texts = {name.casefold() for names in spec.names.items() for name in (names[0], *names[1])}
         return _json(con, path, texts | {name.casefold() for name in columns.values()})
-    if kind in _STORED:
+    if kind in stored.FORMATS:
         return _stored(con, spec, path, kind)
     if kind != "parquet":
         raise UnknownNameError("format", kind, set(FORMATS.values()), f"files.{spec.name} of the recipe")
@@ -206,10 +204,8 @@ def _check_number(path: Path, columns: int) -> None:
 
 
 def _stored(con: duckdb.DuckDBPyConnection, spec: FileSpec, path: Path, kind: str) -> tuple[str, list[str]]:
-    """Copy a table of a database, workbook or graph into the staging database; return it and its columns."""
-    from kbkit.readers import databases, graphs, workbooks
-
-    batches = {"database": databases.read, "excel": workbooks.read, "graph": graphs.read}[kind](path, spec.table)
+    """Copy a table of a file with several ones into the staging database; return it and its columns."""
+    batches = stored.read(kind, path, spec.table)
     known = {name.casefold() for name in staged_tables(con)}
     number = next(n for n in itertools.count(1) if f"{spec.name} rows {n}".casefold() not in known)
     stream(con, f"{spec.name} rows {number}", batches)

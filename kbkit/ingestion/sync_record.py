@@ -29,7 +29,7 @@ from kbkit.ingestion import archives, source_files, sources
 from kbkit.ingestion import recipe as recipes
 from kbkit.ingestion.recipe import FileSpec, Recipe
 from kbkit.ingestion.request import IngestRequest, IngestSettings
-from kbkit.readers import databases, workbooks
+from kbkit.readers import stored
 from kbkit.schema import quote
 
 if TYPE_CHECKING:
@@ -213,14 +213,13 @@ def _plain(pattern: str) -> str:
 
 
 def _check_tables(recipe: Recipe, found: Sequence[Path], given: Sequence[Path]) -> None:
-    """Raise :class:`BadInputError` for a table of a database or workbook that the recipe does not read."""
+    """Raise :class:`BadInputError` for a table of a file with several tables that the recipe does not read."""
     for path in (path for path in found if path.is_file()):
         kind = source_files.format_of(path)
         known = {spec.table for spec in recipe.files if _fits(spec, path, given)}
-        if kind not in ("database", "excel") or known == {""}:
+        if kind not in stored.FORMATS or known == {""}:
             continue
-        listed = databases.tables(path) if kind == "database" else workbooks.tables(path)
-        if new := [name for name in listed if name not in known]:
+        if new := [name for name in stored.tables(kind, path) if name not in known]:
             hint = ("Remove it, or use ", *INFER_AGAIN)
             raise BadInputError(f"New table {new[0]!r} in {path}, which the KB's recipe does not read", *hint)
 

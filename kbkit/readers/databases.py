@@ -11,12 +11,13 @@ import sqlite3
 import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from kbkit.errors import BadInputError, UnknownNameError
 from kbkit.readers.columns import EXACT, array
+from kbkit.readers.stored import ForeignKey, Keys
 from kbkit.schema import literal, quote
 
 if TYPE_CHECKING:
@@ -27,21 +28,6 @@ _COLUMNS_AT_ONCE = 200  # SQLite returns at most 2,000 values
 _MAX_VALUE = 100_000_000
 _MEMORY = "2GB"
 _REMEDY = "Check the file with the program that made it"
-
-
-class ForeignKey(NamedTuple):
-    """Columns that hold the values of ``other_columns`` of the table ``other``."""
-
-    columns: tuple[str, ...]
-    other: str
-    other_columns: tuple[str, ...]
-
-
-class Keys(NamedTuple):
-    """The declared keys of a table; ``primary`` is empty without a primary key."""
-
-    primary: tuple[str, ...]
-    foreign: tuple[ForeignKey, ...]
 
 
 def is_database(path: Path) -> bool:

@@ -6,13 +6,12 @@ names behind ``!``. Source: OBO Flat File Format 1.4. The definitions of relatio
 
 from __future__ import annotations
 
-import gzip
 import re
-import zlib
 from pathlib import Path
 from typing import Any
 
 from kbkit.errors import BadInputError, reason
+from kbkit.readers.whole_files import content_of
 
 MAX_BYTES = 256 << 20
 """Maximum bytes of a file, decompressed."""
@@ -32,13 +31,9 @@ _PAIR = 2
 def read(path: Path) -> list[dict[str, Any]]:
     """Return the records of a file. Raises :class:`BadInputError` for invalid and large files."""
     try:
-        with gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
-        text = content.decode("utf-8-sig")
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        text = content_of(path, MAX_BYTES, "OBO").decode("utf-8-sig")
+    except UnicodeDecodeError as error:
         raise BadInputError(f"Cannot read {path}: {reason(error)}") from None
-    if len(content) > MAX_BYTES:
-        raise BadInputError(f"{path} is too large", f"The maximum of OBO is {MAX_BYTES:,} bytes")
     records: list[dict[str, Any]] = []
     inside = False
     for number, line in enumerate(text.splitlines(), 1):

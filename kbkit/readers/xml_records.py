@@ -7,14 +7,12 @@ namespaces have these before their names (``content_encoded``).
 
 from __future__ import annotations
 
-import gzip
 import re
-import zlib
 from pathlib import Path
 from typing import IO, Any, cast
 
-from kbkit.errors import BadInputError, reason
 from kbkit.readers.markup import MarkupReader
+from kbkit.readers.whole_files import content_of
 
 MAX_BYTES = 64 << 20
 """Maximum bytes of a file, decompressed."""
@@ -93,14 +91,7 @@ def read(path: Path) -> dict[str, Any]:
     Raises :class:`BadInputError` for invalid or large files, and for one without elements inside.
     """
     reader = _Elements(path)
-    try:
-        with gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
-    except (OSError, EOFError, zlib.error) as error:
-        raise BadInputError(f"Cannot read {path}: {reason(error)}") from None
-    if len(content) > MAX_BYTES:
-        hint = f"The maximum of XML is {MAX_BYTES:,} bytes. Convert it to CSV or JSON"
-        raise BadInputError(f"{path} is too large", hint)
+    content = content_of(path, MAX_BYTES, "XML", "Convert it to CSV or JSON")
     import io
 
     reader.run(cast("IO[bytes]", io.BytesIO(content)))

@@ -10,8 +10,8 @@ import pytest
 
 from kbkit.errors import BadInputError
 from kbkit.ingestion.inference import infer, recognize
-from kbkit.ingestion.inference.table_ddl import created_tables
 from kbkit.ingestion.json_markers import bindings, named_values
+from kbkit.readers.sql_tables import created_tables
 from tests.ingestion.test_exports import Files, Nodes, check_export, written
 
 # Nothing in the names of these columns says what they refer to.

@@ -127,8 +127,9 @@ def test_numbers_of_versions_are_no_dates(tmp_path: Path) -> None:
 
 
 def test_numbers_that_become_text_are_named(tmp_path: Path) -> None:
-    files = {"books.csv": BOOKS, "films.csv": "id,title,year\n1,A,about 1990\n2,B,1991\n"}
-    note = "Read as text, like another attribute of the same name: books.year (films.year has texts)"
+    books, films = "id,title,phone number\n1,A,44301\n2,B,44302\n", "id,title,phone number\n1,A,44-301\n2,B,44302\n"
+    files = {"books.csv": books, "films.csv": films}
+    note = "Read as text, like another attribute of the same name: books.phone number (films.phone number has texts)"
     assert note in infer([_written(tmp_path, files)], "x").notes
 
 

@@ -98,7 +98,7 @@ def test_a_file_serves_several_tables(tmp_path: Path, ending: str) -> None:
 def test_tables_and_declared_keys(tmp_path: Path, ending: str) -> None:
     path = write(tmp_path / f"x{ending}")
     assert databases.tables(path) == ["people", "friends"]
-    assert databases.keys(path) == {
+    assert {name: keys[:2] for name, keys in databases.keys(path).items()} == {
         "people": (("id",), ()),
         "friends": ((), ((("a",), "people", ("id",)), (("b",), "people", ("id",)))),
     }
@@ -111,7 +111,10 @@ def test_keys_of_several_columns_and_implied_ones(tmp_path: Path) -> None:
             CREATE TABLE b(p, q, other REFERENCES gone(id), FOREIGN KEY (P, Q) REFERENCES A);
         """)
     con.close()
-    assert databases.keys(tmp_path / "x.db") == {"a": (("y", "x"), ()), "b": ((), ((("p", "q"), "a", ("y", "x")),))}
+    assert {name: keys[:2] for name, keys in databases.keys(tmp_path / "x.db").items()} == {
+        "a": (("y", "x"), ()),
+        "b": ((), ((("p", "q"), "a", ("y", "x")),)),
+    }
 
 
 VALUE = st.one_of(

@@ -1,17 +1,15 @@
 """Infer a recipe from files: which hold nodes, which edges, and how they refer to each other.
 
-``dialect`` finds how to read a text file, ``profile`` and ``looks`` what its columns look like, ``links`` keys and
-references, ``roles`` what each table becomes, ``script`` writes the recipe.
+``source_tables`` finds the tables, ``dialect`` how to read a text file, ``profile`` and ``looks`` what its columns look
+like, ``links`` keys and references, ``roles`` what each table becomes, ``script`` writes the recipe.
 """
 
 from __future__ import annotations
 
 import contextlib
 import copy
-import glob
 import hashlib
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -22,13 +20,12 @@ from kbkit.directory import limits
 from kbkit.directory.files import write_files
 from kbkit.directory.temporary import TemporaryFolder
 from kbkit.errors import BadInputError, Command, UnknownNameError
-from kbkit.ingestion import archives, gathered, json_shapes, source_files, sources
-from kbkit.ingestion.gathered import FileGroup
+from kbkit.ingestion import archives, gathered, source_files, sources
 from kbkit.ingestion.generation import one_line_errors, staging_database
 from kbkit.ingestion.inference import (
+    alike_files,
     dates,
     declared_data,
-    dialect,
     embedded,
     lines,
     links,
@@ -39,25 +36,20 @@ from kbkit.ingestion.inference import (
     roles,
     script,
     source_notes,
+    source_tables,
 )
-from kbkit.ingestion.inference.declared_data import DeclaredData, DeclaredTable
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.roles import TablePlan
 from kbkit.ingestion.inference.unsure import UnsureGuess, unsure
-from kbkit.ingestion.json_markers import LISTS
-from kbkit.ingestion.json_records import RecordTable
-from kbkit.ingestion.recipe import FileSpec, as_source
+from kbkit.ingestion.recipe import as_source
 from kbkit.ingestion.request import Corrections
 from kbkit.ingestion.source_errors import explained, mixed_line_ends
-from kbkit.readers import databases, workbooks
-from kbkit.readers.columns import unique
+from kbkit.readers import databases
 from kbkit.schema import quote
 
 if TYPE_CHECKING:
     import duckdb
     import polars as pl
-
-MAX_TABLES = 1000
 
 
 @dataclass(frozen=True)
@@ -112,7 +104,13 @@ class Examination:
             source_notes.single(used),
         )
         of_plan = (source_notes.unlinked(self.con, used, plan), source_notes.mixed(plan), source_notes.renamed(plan))
-        found = (*of_tables, *of_plan, source_notes.strangers(plan), source_notes.repeated(used))
+        found = (
+            *of_tables,
+            *of_plan,
+            source_notes.strangers(plan),
+            source_notes.people(self.con, plan),
+            source_notes.repeated(used),
+        )
         notes = [*self.notes, *chain.from_iterable(found)]
         guesses = unsure(self.con, used, plan, corrections or Corrections())
         return Inferred(toml, script.load(plan, source_file=source_file), used, plan, notes, guesses)
@@ -151,28 +149,32 @@ def examined(paths: Sequence[Path], *, no_header: bool = False, date_order: str 
     inside += [group for path in paths for group in gathered.inside(path, others)]
     listed = source_files.tables_in(paths, may_be_empty=bool(inside or declared.tables))
     listed = list(dict.fromkeys([*(path for path in listed if path not in declared.files), *declared.tables]))
-    views = _views([path for path in listed if path not in paths])
+    views = source_tables.views([path for path in listed if path not in paths])
     known = {*paths, *views, *others}
     apart = [path for path in listed if path not in known and path.parent in paths]
     groups = [*inside, *gathered.numbered(apart)]
+    taken = {path for group in groups for path in group.files}
+    groups += alike_files.groups([path for path in apart if path not in taken])
     taken = {path for group in groups for path in (*group.files, *group.copies)}
     found = {"files": [path for path in listed if path not in views and path not in taken]}
     with TemporaryFolder() as folder, one_line_errors():
         local = archives.unpack(found, folder / "unpacked")
         try:
             every = zip(found["files"], local["files"], strict=True)
-            files = [(given, path) for given, path in every if given in paths or not json_shapes.has_no_records(path)]
+            files = [pair for pair in every if pair[0] in paths or not source_tables.has_no_rows(*pair)]
             together = {gathered.whole(group, folder / f"group-{n}"): group for n, group in enumerate(groups)}
             given_files = [*files, *((path, path) for path in together)]
-            tables = _tables(given_files, together, paths, no_header=no_header, declared=declared)
+            tables = source_tables.tables_of(given_files, together, paths, no_header=no_header, declared=declared)
             for table in tables:
                 table.date_order = date_order
             notes = [f"Skipped {path}: {path.stem}_all has its rows" for path in views]
             notes += [f"Skipped {path}: no list of records" for path in found["files"] if path not in dict(files)]
             notes += [note for pair in files for note in source_notes.skipped(*pair)]
+            source_notes.check_read(paths, {*listed, *taken})
             notes += source_notes.unread(paths, {*listed, *taken, *declared.files})
             with _examine(tables, folder) as con:
-                of_table = {table.name: given for given, table in _by_file(tables, dict(given_files)).items()}
+                of_given = source_tables.of_files(tables, dict(given_files))
+                of_table = {table.name: given for given, table in of_given.items()}
                 declared_data.check(con, list(tables), declared, of_table)
                 notes += declared_data.notes(declared)
                 kept = embedded.split(con, repeats.absorb(con, lines.split(con, list(tables))))
@@ -231,159 +233,7 @@ def _digest(toml: str, sql: str) -> str:
     return hashlib.sha256(f"{toml}\0{sql}".encode()).hexdigest()[:16]
 
 
-# -- tables -----------------------------------------------------------------------------------------------------------
-
-_TAKEN = frozenset(
-    [
-        "nodes", "edges", "texts", "relation_names", "attribute_names", "type_iris", "relation_iris", "candidate_types",
-        "typed_nodes", "raw_nodes", "merged_nodes", "shared_keys", "raw_edges", "resolved_edges", "one_way",
-        "typed_texts", "raw_texts", "joined_texts", "file", "folded", "batches", "tables", "databases", "schemas",
-        "variables",
-    ]
-)  # fmt: skip
-"""Names of tables that the load itself makes, or that mean something else to ``DESCRIBE``."""
-
-
-def _by_file(tables: Mapping[ProfiledTable, Sequence[Path]], files: Mapping[Path, Path]) -> dict[Path, ProfiledTable]:
-    """Return the tables by their files as given, where a file has one table only."""
-    of = {paths[0]: table for table, paths in tables.items() if not table.spec.table}
-    return {given: of[path] for given, path in files.items() if path in of}
-
-
-def _tables(
-    files: Sequence[tuple[Path, Path]],
-    together: Mapping[Path, FileGroup],
-    roots: Sequence[Path],
-    *,
-    no_header: bool,
-    declared: DeclaredData,
-) -> dict[ProfiledTable, Sequence[Path]]:
-    """Return the tables of files, given with where they are on disk, with their types and files.
-
-    ``together`` are groups of files by one that stands for all of them; ``roots`` are the paths of the source.
-    """
-    found = [
-        (name, replace(spec, match=(_pattern(given, roots),)), path)
-        for given, path in files
-        for name, spec in _specs(given, path, no_header=no_header, declared=declared.tables.get(given))
-    ]
-    found.sort(key=lambda one: "." in one[1].table and one[1].table.startswith("$"))  # objects inside of records
-    if len(found) > MAX_TABLES:
-        raise BadInputError(f"{len(found):,} tables are too many", f"The maximum is {MAX_TABLES:,}")
-    apart = _apart([(name, spec, path) for (name, spec, path) in found], {path: given for given, path in files}, roots)
-    given_names = names.without_brackets(apart)
-    plain = unique([names.identifier(names.without_hash(name)) for name in names.without_title(given_names)])
-    taken = [f"{name}_file" if name.casefold() in _TAKEN or name.startswith("kb_") else name for name in plain]
-    stored = {path for _, spec, path in found if spec.table}
-    nested = {path: tables for given, path in files if (tables := _nested(given, path))}
-    of_databases = {path: databases.keys(path) for path in stored if databases.is_database(path)}
-    by_name = {(path, spec.table): name for name, (_, spec, path) in zip(taken, found, strict=True)}
-    result = {}
-    split = names.tables(names.without_dates(plain))
-    for name, parts, kind, (_, spec, path) in zip(taken, split, names.types(split), found, strict=True):
-        group = together.get(path)
-        own = replace(spec, match=group.match, many=True, folder=group.folder, file=group.file) if group else spec
-        table = ProfiledTable(name, replace(own, name=name), type=kind, words=parts)
-        if keys := of_databases.get(path, {}).get(spec.table):
-            table.declared_key = keys.primary
-            table.declared_links = [
-                (link.columns, by_name[path, link.other], link.other_columns) for link in keys.foreign
-            ]
-        if (record := nested.get(path, {}).get(spec.table)) is not None:
-            table.declared_key = (record.key,) if record.key else ()
-            table.named = (record.named,) if record.named else None
-            main = spec.table.partition(".")[0]
-            of = {column: f"{main}.{part}" if part else main for column, (part, _) in record.links.items()}
-            table.declared_links = [
-                ((column,), by_name[path, of[column]] if by else "", (by,) if by else ())
-                for column, (_, by) in record.links.items()
-            ]
-        result[table] = group.files if group else [path]
-    declared_data.declare(_by_file(result, dict(files)), dict(files), declared)
-    return result
-
-
-def _apart(found: Sequence[tuple[str, FileSpec, Path]], given: Mapping[Path, Path], roots: Sequence[Path]) -> list[str]:
-    """Return the names of tables; those of files of one name in several folders with that of the folder."""
-    counts = Counter(name.casefold() for name, *_ in found)
-    folders = [given[path].parent if given[path].parent not in roots else None for *_, path in found]
-    places = [
-        folder.name if folder and counts[name.casefold()] > 1 else ""
-        for folder, (name, *_) in zip(folders, found, strict=True)
-    ]
-    named = [
-        (name, place) if place[:1].isdigit() else (place, name) for place, (name, *_) in zip(places, found, strict=True)
-    ]
-    return [" ".join(filter(None, parts)) for parts in named]
-
-
-def _nested(given: Path, path: Path) -> dict[str, RecordTable]:
-    """Return the tables of the records of a JSON file and of the objects inside of them; none if there are none."""
-    if source_files.format_of(given) != "json":
-        return {}
-    lists = json_shapes.tables(path)
-    only = next(iter(lists), "") if len(lists) == 1 else ""
-    stem = Path(source_files.plain_name(given)).stem
-    return json_shapes.nested(path, only if only.casefold() not in names.WRAPPINGS | LISTS else stem)
-
-
-def _specs(
-    given: Path, path: Path, *, no_header: bool, declared: DeclaredTable | None
-) -> Iterator[tuple[str, FileSpec]]:
-    """Yield the names and specifications of the tables in a file."""
-    kind, stem = source_files.format_of(given), Path(source_files.plain_name(given)).stem
-    spec = FileSpec(stem, ("",))
-    if kind in ("database", "excel"):
-        listed = databases.tables(path) if kind == "database" else workbooks.tables(path)
-        for name in listed:
-            yield name if len(listed) > 1 else stem, replace(spec, table=name)
-    elif kind == "json" and (nested := _nested(given, path)):
-        for name in nested:
-            main, _, part = name.removeprefix("$").partition(".")
-            yield part or main, replace(spec, table=name)
-        whole = {name.removeprefix("$") for name in nested}
-        others = json_shapes.tables(path)
-        for name in (name for name in others if len(others) > 1 and name not in whole):
-            yield name, replace(spec, table=name)
-    elif kind == "json" and len(lists := json_shapes.tables(path)) > 1:
-        for name in lists:
-            yield name, replace(spec, table=name)
-    elif kind == "json" and len(lists) == 1 and _says_something(only := next(iter(lists))):
-        yield only, spec
-    elif kind in sources.DELIMITERS:
-        detected = dialect.detect(path, no_header=no_header)
-        usual = sources.DELIMITERS[kind]
-        own = replace(
-            spec,
-            delimiter="" if detected.delimiter == usual.delimiter else detected.delimiter,
-            quote=None if detected.quote == usual.quote else detected.quote,
-            escape=detected.escape,
-            skip=detected.skip,
-            columns=detected.columns,
-            encoding="" if detected.encoding == "utf-8" else detected.encoding,
-        )
-        yield stem, declared_data.specified(own, path, declared) if declared else own
-    else:
-        yield stem, spec
-
-
-def _says_something(name: str) -> bool:
-    """Return whether the name of a list says what its records are; ``3166-1`` and ``data`` do not."""
-    return not {word for word in names.words(name) if not word.isdigit()} <= nouns.SAYS_NOTHING
-
-
-def _pattern(given: Path, roots: Sequence[Path]) -> str:
-    """Return the pattern of a file: its name, or its path in a subfolder of one of the paths of the source."""
-    label = source_files.label(given, roots)
-    inside = "/" in label and any(root.is_dir() and given.is_relative_to(root) for root in roots)
-    return gathered.ANCHOR + glob.escape(label) if inside else glob.escape(source_files.plain_name(given))
-
-
-def _views(paths: Sequence[Path]) -> list[Path]:
-    """Return the files that have some rows of another one, as Notion writes the view of a table beside the table."""
-    exported = [path for path in paths if names.without_hash(path.stem) != path.stem]
-    return [path for path in exported if path.with_stem(f"{path.stem}_all") in paths]
-
+# -- corrections ------------------------------------------------------------------------------------------------------
 
 _ROW_NUMBERS = re.compile(r"column0|Unnamed: 0(\.\d+)?|X|row[_ .]?names?|index|__index_level_0__", re.IGNORECASE)
 """Names of columns without a header, as programs for statistics write the numbers of rows and read them again."""
@@ -447,6 +297,7 @@ def _plan(con: duckdb.DuckDBPyConnection, tables: list[ProfiledTable], told: Cor
             f"No rows in {', '.join(table.name for table in tables)}", "Name files with a header and rows"
         )
     guesses = links.find(con, filled, {name: tuple(columns) for name, columns in told.keys.items()}, linked, nodes)
+    nouns.of_references(filled, guesses.links, told.types)
     return roles.plan(con, filled, guesses, texts, {*told.keys, *told.types})
 
 

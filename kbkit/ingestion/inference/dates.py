@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kbkit.ingestion.inference import names
 from kbkit.schema import literal
 
 if TYPE_CHECKING:
@@ -86,6 +87,8 @@ TWO_WAYS = {
     "mdy": {"%d/%m/%Y": "%m/%d/%Y", "%d/%m/%y": "%m/%d/%y", "%d-%m-%Y": "%m-%d-%Y"},
 }
 """Forms of 3/4/2024 that nothing may decide between: by the order that the user says, the one that is out."""
+_SHORT_YEARS = {"%d.%m.%Y": "%d.%m.%y", "%m/%d/%Y": "%m/%d/%y", "%d/%m/%Y": "%d/%m/%y"}
+"""Forms in which some of the years of a column may have two digits: 12/08/2023 beside 12/08/23."""
 LIKE_NUMBERS = ("%Y%m%d", "%d.%m.%y")
 """Forms of dates that identifiers and numbers of versions and sections have, too."""
 UNCLEAR = "3/4 may be 3 April or 4 March"
@@ -119,10 +122,14 @@ class DateReading:
 
 @dataclass(frozen=True)
 class _DateColumn:
-    """A column whose values look like dates: its expression without missing values, and forms of all its values."""
+    """A column whose values look like dates: its expression without missing values, and forms of all its values.
+
+    ``short``: some have the form with years of two digits.
+    """
 
     value: str
     forms: tuple[str, ...] = ()
+    short: bool = False
     problem: str = ""
 
 
@@ -144,7 +151,8 @@ def find(
         if not form:
             result[name] = DateReading(problem=one.problem or UNCLEAR)
             continue
-        result[name] = _reading(con, source, one.value, form)
+        short = _SHORT_YEARS[form] if one.short else ""
+        result[name] = _reading(con, source, one.value, form, short)
     return result
 
 
@@ -159,6 +167,10 @@ def _forms(con: Connection, source: str, value: str, numbered: bool) -> _DateCol
     whole = tuple(form for form, count in zip(usable, numbers, strict=True) if count == total > 0)
     if whole:
         return _DateColumn(value, whole)
+    count_of = dict(zip(usable, numbers, strict=True))
+    mixed = ((long, count_of.get(long, 0), count_of.get(short, 0)) for long, short in _SHORT_YEARS.items())
+    if both := tuple(form for form, long, short in mixed if long > short > 0 and long + short == total):
+        return _DateColumn(value, both, short=True)
     if partial:
         return _DateColumn(value, problem="some have no day" if partial < total else "without days")
     best = max(range(len(usable)), key=lambda place: numbers[place])
@@ -206,16 +218,51 @@ def _is_sorted(con: Connection, source: str, value: str, form: str) -> bool:
     return days >= _SORTED_DAYS and not (up and down)
 
 
-def _reading(con: Connection, source: str, value: str, form: str) -> DateReading:
-    """Return how to read values that all have a form of days, with or without times, or a form of times."""
-    forms = [form] if form in _WHOLE else _timed(form)
+def _reading(con: Connection, source: str, value: str, form: str, short: str) -> DateReading:
+    """Return how to read values that all have a form of days, with or without times, or a form of times.
+
+    Some may have the form ``short``, which comes first: %Y would read 23 as a year.
+    """
+    forms = [form] if form in _WHOLE else [*(_timed(short) if short else ()), *_timed(form)]
     counts = ", ".join(f"count(try_strptime({value}, {literal(one)}))" for one in forms)
     [(latest, now, *numbers)] = con.execute(f"""
-        SELECT max({_parsed(value, form)})::TIMESTAMP, current_date + INTERVAL {_YEARS_AHEAD} YEAR, {counts}
+        SELECT max({_parsed(value, short or form)})::TIMESTAMP, current_date + INTERVAL {_YEARS_AHEAD} YEAR, {counts}
         FROM {source} WHERE {value} IS NOT NULL""").fetchall()
-    if "%y" in form and latest > now:
+    if "%y" in (short or form) and latest > now:
         return DateReading(problem="years of two digits may be of two centuries")
     return DateReading(tuple(one for one, count in zip(forms, numbers, strict=True) if count))
+
+
+def epoch(con: Connection, source: str, name: str, value: str) -> int:
+    """Return how many units of a number since 1970 are a second: 1, or 1,000 for milliseconds; 0 if a column has
+    other numbers, or is not named as a time.
+
+    Zeros are missing values.
+    """
+    words = names.words(name)
+    if not (set(words[-1:]) & _TIMES or {"timestamp", "datetime"} & set(words)) or names.is_count(name):
+        return 0
+    counts = ", ".join(f"count_if(n BETWEEN {_FIRST * unit} AND {_LAST * unit})" for unit in _UNITS)
+    numbers = f"SELECT TRY_CAST({value} AS DOUBLE) AS n FROM {source} WHERE {value} IS NOT NULL"
+    [(every, zeros, *found)] = con.execute(f"SELECT count(*), count_if(n = 0), {counts} FROM ({numbers})").fetchall()
+    return next((unit for unit, count in zip(_UNITS, found, strict=True) if count and count + zeros == every), 0)
+
+
+def of_epoch(value: str, unit: int) -> str:
+    """Return the SQL expression of the time, of UTC, of a number since 1970."""
+    number = f"nullif(TRY_CAST({value} AS DOUBLE), 0)"
+    return f"epoch_ms(CAST({number} * {1000 // unit} AS BIGINT))"
+
+
+_UNITS = (1, 1000)
+_FIRST, _LAST = 500_000_000, 4_102_444_800
+"""Seconds since 1970 of times that people have: from 1985 to 2099."""
+_TIMES = frozenset(
+    ["ts", "timestamp", "time", "created", "updated", "modified", "changed", "deleted", "joined", "posted", "sent",
+     "seen", "edited", "date", "utc", "epoch", "at", "on", "set", "login", "expires", "registered", "published",
+     "added", "received", "started", "finished"]
+)  # fmt: skip
+"""Last words of columns with times."""
 
 
 def looks_dated(look: Mapping[str, float], present: float) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -18,9 +18,9 @@ from kbkit.errors import BadInputError
 from kbkit.ingestion import archives, source_files, sources
 from kbkit.ingestion.inference.keys import is_unique
 from kbkit.ingestion.inference.profile import ProfiledTable
-from kbkit.ingestion.inference.table_ddl import SqlTable, created_tables
 from kbkit.ingestion.recipe import FileSpec
-from kbkit.readers import xml_records
+from kbkit.readers import stored, xml_records
+from kbkit.readers.sql_tables import SqlTable, created_tables
 
 if TYPE_CHECKING:
     import duckdb
@@ -68,9 +68,20 @@ def find(roots: Sequence[Path], listed: Sequence[Path], folder: Path) -> Declare
         own = dict(reader(given, path, listed)) if reader and path.stat().st_size <= _MOST_BYTES else {}
         known = {one: table for one, table in own.items() if one in inside}
         tables = {**known, **tables}
-        files += [given] if known else []
+        files += [given] if known and not _has_other_rows(path, known) else []
     beside_archives = [path.with_name("eml.xml") for path in files if path.name.casefold() == _ARCHIVE]
     return DeclaredData(tables, [*files, *(path for path in beside_archives if path in inside)])
+
+
+def _has_other_rows(path: Path, files: Iterable[Path]) -> bool:
+    """Return whether a file declares tables and has the rows of others."""
+    if not path.name.casefold().endswith(_SQL):
+        return False
+    try:
+        names = stored.tables("sql", path)
+    except BadInputError:  # rows that cannot be read
+        return False
+    return any(not any(_is_called(file, name) for file in files) for name in names)
 
 
 _Reader = Callable[[Path, Path, Sequence[Path]], Iterator[tuple[Path, DeclaredTable]]]
@@ -161,7 +172,7 @@ def check(con: Connection, tables: Sequence[ProfiledTable], declared: DeclaredDa
 
 def notes(declared: DeclaredData) -> Iterator[str]:
     """Yield the notes on what was declared, and on what of it the rows contradict."""
-    used = [path.name for path in declared.files if any(one.source == path for one in declared.tables.values())]
+    used = [one.source.name for one in declared.tables.values()]
     if used:
         yield f"Read what {', '.join(dict.fromkeys(used))} declares: keys, links and columns"
     for text in declared.contradicted:

@@ -177,10 +177,21 @@ def _has_several_ids(candidate: _Candidate) -> bool:
 
 
 def _has_names_or_prose(candidate: _Candidate) -> bool:
-    """Return whether the rows have names or texts, which edges do not have."""
+    """Return whether the rows have names or texts, which edges do not have; those of Gephi may have labels."""
+    if _says_directions(candidate):
+        return False
     columns = [candidate.table.columns[name] for name in candidate.values]
     person = names.of_person([column.name for column in columns if column.look == "text"], candidate.table.type)
     return bool(person) or any(column.look == "prose" or _is_name(column) for column in columns)
+
+
+def _says_directions(candidate: _Candidate) -> bool:
+    """Return whether a column says which rows are directed edges, as in exports of Gephi."""
+    ends = (
+        names.plain(candidate.head.columns[0]) in names.HEADS and names.plain(candidate.tail.columns[0]) in names.TAILS
+    )
+    kinds = (candidate.table.columns[name] for name in candidate.values if names.plain(name) in _KIND_NAMES)
+    return ends and any(one.look == "text" and one.count and _are_directions(candidate, one) for one in kinds)
 
 
 def _has_named_texts(candidate: _Candidate) -> bool:

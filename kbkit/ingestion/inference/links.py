@@ -83,9 +83,13 @@ def find(
             chosen[table.name] = ()
     finder.find_targets()
     links_of = {table.name: [*finder.links(table), *finder.inside(table)] for table in tables}
+    for table in (table for table in free if len(chosen[table.name]) == 1):
+        chosen[table.name] = finder.referred_code(table, links_of) or chosen[table.name]
     links_of = repeats.without_mirrors(con, {table.name: table for table in tables}, links_of, chosen)
     for table in tables:
-        linked = {column for link in links_of[table.name] for column in link.columns}
+        own = [repeats.without_roots(con, table, link, chosen[table.name]) for link in links_of[table.name]]
+        links_of[table.name] = own
+        linked = {column for link in own for column in link.columns}
         if not chosen[table.name] and table.name not in keys and not table.of and len(links_of[table.name]) < 2:
             chosen[table.name] = pair_with_link(con, table, linked)
     return Guesses(chosen, links_of, finder.unclear)
@@ -125,6 +129,16 @@ class _Finder(UnkeyedLinks):
                 return (column.name,)
         return ()
 
+    def referred_code(self, table: ProfiledTable, links: Mapping[str, Sequence[TableLink]]) -> tuple[str, ...]:
+        """Return the column of codes by which all links refer to a table whose key only numbers the rows."""
+        key = table.columns[self._keys[table.name][0]]
+        by = {link.by for of in links.values() for link in of if link.target == table.name}
+        [code] = by if len(by) == 1 else [()]
+        if key.look != "integer" or len(code) != 1 or not names.is_id(code[0]) or code[0] == key.name:
+            return ()
+        is_code = table.columns[code[0]].look == "text" and is_unique(self._con, table, code)
+        return code if is_code and self._shared.are_consecutive(table, key) else ()
+
     def is_referred(self, table: ProfiledTable, column: ProfiledColumn) -> bool:
         """Return whether columns are named after a column with something before its name, and have its values only.
 
@@ -147,7 +161,7 @@ class _Finder(UnkeyedLinks):
                 link = self._to_parent(table, column) or self._link(table, column)
                 found += [link] if link else self._several(table, column)
         found += self._by_name_and_more(table, found)
-        found += listed.people(table, found, {one.type for one in self._tables.values()})
+        found += listed.people(table, found, {one.type for one in self._tables.values()}, self._shared)
         known = {column for link in found for column in link.columns}
         found += self._siblings(table, [link for link in found if len(link.columns) == 1 and link.target])
         if not known and not self._keys[table.name]:
@@ -246,6 +260,8 @@ class _Finder(UnkeyedLinks):
             return to_code or self._to_same_name(table, column) or self._listed(table, column)
         best = max(evidence for evidence, _ in ranked)
         top = self._of_base([link for evidence, link in ranked if evidence == best])
+        near = [link for link in top if self._tables[link.target].spec.match == table.spec.match]
+        top = near if len(near) == 1 else top  # of the same file
         if len(top) > 1 and best < 2:
             self.unclear[f"{table.name}.{column.name}"] = [link.target for link in top]
             return None

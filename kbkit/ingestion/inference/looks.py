@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 _LONG = 60
 """Mean number of characters from which a text is prose."""
+_PHONES = frozenset(("cell", "fax", "mobile", "phone", "tel", "telephone"))
+_SIGNED = 8
+"""Mean number of characters from which numbers with + may be those of telephones."""
 _WORD = 2.5
 """Mean number of characters from which the texts of a column are words rather than signs."""
 
@@ -53,6 +56,7 @@ MISSING = ", ".join(map(literal, ("", *_MISSING)))
 """Texts of missing values in SQL."""
 _CHECKS = {
     "integers": "regexp_full_match({v}, '[-+]?[0-9]+')",
+    "signed": "starts_with({v}, '+')",
     "floats": r"regexp_full_match({v}, '[-+]?[0-9]+\.0')",
     "numbers": f"regexp_full_match({{v}}, '{NUMBER}')",
     "grouped": f"regexp_full_match({{v}}, '{GROUPED}')",
@@ -88,6 +92,7 @@ _CHECKS = {
     "untrimmed": "{v} <> trim({v})",
     "addresses": "regexp_matches({v}, '^(https?|ftp|mailto|urn):')",
     "arrays": "starts_with({v}, '[') AND coalesce(json_type(TRY_CAST({v} AS JSON)) = 'ARRAY', false)",
+    "objects": "starts_with({v}, '{') AND coalesce(json_type(TRY_CAST({v} AS JSON)) = 'OBJECT', false)",
     "printed": r"regexp_full_match({v}, '\[\s*([''\"].*[''\"]\s*)?\]') AND TRY_CAST({v} AS VARCHAR[]) IS NOT NULL",
     **{f"sign {sign}": f"contains({{v}}, {literal(sign)})" for sign in (";", "|", ",")},
 }
@@ -276,6 +281,9 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
         return column("boolean", f"CASE WHEN {value} IS NULL THEN 'false' ELSE 'true' END")
     if reading.forms:
         return column("date", reading.expression(value))
+    is_phone = bool(set(names.words(one.name)) & _PHONES)
+    if look["signed"] and all_are("numbers") and look["length"] < _SIGNED and not is_phone:  # DuckDB reads no +
+        value = f"ltrim({value}, '+')"
     if all_are("integers"):
         return column("integer", value)
     version = look["fractions"] and set(names.words(one.name)[-1:]) & _VERSIONS  # 1.10 follows 1.9
@@ -315,6 +323,8 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
         return column("list", one.value if in_quotes else value, separator=QUOTED if in_quotes else sign)
     if all_are("addresses"):
         return column("address", value)
+    if all_are("objects"):  # such as the shape of an area
+        return column("text", value)
     known["problem"] = reading.problem
     constant = counts[1] == 1 and counts[0] >= _FEWEST_NAMES  # the same long text in all rows says nothing to search
     prose = _is_prose(one.name, look) and not constant

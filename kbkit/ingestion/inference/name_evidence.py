@@ -35,7 +35,10 @@ def find(
     if is_role(column) and is_person and not any(names.fit(column.name, one) for one in types):
         return PERSON
     short = names.is_id(column.name) and names.is_short_for(column.name, other.type)
-    by_name = names.fit(column.name, other.type) or (names.LAST_WORD if short else 0)
+    anything = names.is_id(column.name) and other.type in names.NODES
+    anything = anything and not any(names.fit(column.name, one) for one in types)
+    anything = anything and (column.look == "text" or 2 * column.distinct >= other.rows)  # 1 to 9 are in all numbers
+    by_name = names.fit(column.name, other.type) or (names.LAST_WORD if short or anything else 0)
     return by_name or 2 * end or int(names.is_id(column.name) or is_role(column))
 
 

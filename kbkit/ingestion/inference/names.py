@@ -83,7 +83,7 @@ WRAPPINGS = frozenset(
     {"api", "tbl", "table", "dim", "fact", "csv", "export", "dataset", "data", "info", "list", "metadata"}
 )
 _LEADING = frozenset({"all", "by", "my", "the", "your"})
-_NODES = frozenset({"node", "nodes", "vertex", "vertices", "entity", "entities"})
+NODES = frozenset({"node", "nodes", "vertex", "vertices", "entity", "entities"})
 """Words of file names that say nothing about the rows."""
 _WORD = re.compile(r"[A-Z]+s?(?![^\W\dA-Z_])|[A-Z]?[^\W\dA-Z_]+|\d+")
 _IRREGULAR = {"people": "person", "persons": "person", "movies": "movie", "data": "data", "emojis": "emoji"}
@@ -113,6 +113,11 @@ def singular(word: str) -> str:
         return f"{word[:-3]}y"
     plural = len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is", "as"))
     return word.removesuffix("s") if plural else word  # of another language
+
+
+def is_noun(word: str) -> bool:
+    """Return whether a word is an English noun."""
+    return bool(dictionary().getLemma(word, "NOUN", lemmatize_oov=False))
 
 
 def subject(column: str) -> tuple[str, ...]:
@@ -204,6 +209,14 @@ _GLOBAL_IDS = frozenset(
 def is_global_id(column: str) -> bool:
     """Return whether a column is named as an identifier that is the same in all sources: ``Email``, ``Product SKU``."""
     return _global_word(column) in _GLOBAL_IDS
+
+
+def is_product_code(column: str) -> bool:
+    """Return whether a column is named as a code of goods and books, whose digits are no number: ``ISBN``."""
+    return _global_word(column) in _PRODUCT_CODES
+
+
+_PRODUCT_CODES = frozenset(["isbn", "isbn13", "isbn10", "issn", "ean", "gtin", "upc", "barcode"])
 
 
 def is_same_global_id(column: str, other: str) -> bool:
@@ -402,7 +415,7 @@ def tables(names: Sequence[str]) -> list[list[str]]:
     _drop_most_common(split)
     for parts in split:
         for place in (0, -1):
-            if len(parts) > 1 and parts[place] in {*WRAPPINGS, *_NODES}:
+            if len(parts) > 1 and parts[place] in {*WRAPPINGS, *NODES}:
                 parts.pop(place)
         if len(parts) > 1 and parts[0] in _LEADING:
             parts.pop(0)

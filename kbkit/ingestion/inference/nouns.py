@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +18,8 @@ from kbkit.stores.sql_names import identifier
 
 if TYPE_CHECKING:
     import duckdb
+
+    from kbkit.ingestion.inference.table_link import TableLink
 
 _MADE = frozenset(["backup", "download", "dump", "export", "exported", "extract", "output", "report"])
 """Words that say how a file was made."""
@@ -46,6 +48,25 @@ def rename(con: duckdb.DuckDBPyConnection, tables: Sequence[ProfiledTable], fold
         found = (noun(con, table, folders.get(table.name)) for noun in rules)
         kinds = (names.types([names.words(noun)])[0] for noun in found if noun)
         table.type = next((kind for kind in kinds if kind not in taken), table.type)
+
+
+def of_references(
+    tables: Sequence[ProfiledTable], links: Mapping[str, Sequence[TableLink]], told: Collection[str]
+) -> None:
+    """Give tables of *nodes* the type that the identifiers which refer to them are named after (``person_id``), if it
+    is one only. The types of the tables ``told`` are the user's.
+    """
+    for table in (one for one in tables if one.type in names.NODES and one.name not in told):
+        found = {
+            names.types([names.subject(link.columns[0])])[0]
+            for of in links.values()
+            for link in of
+            if link.target == table.name and names.is_id(link.columns[0]) and not names.is_generic(link.columns[0])
+        }
+        ends = {names.singular(word) for word in (*names.HEADS, *names.TAILS)}
+        nouns = found - ends - names.NODES
+        if len(nouns) == 1 and not nouns & {one.type for one in tables}:
+            table.type = nouns.pop()
 
 
 def rename_tables(con: duckdb.DuckDBPyConnection, tables: Sequence[ProfiledTable]) -> None:
@@ -95,11 +116,13 @@ _TYPES = ("type", "kind")
 
 
 def _of_key(_: duckdb.DuckDBPyConnection, table: ProfiledTable, __: Path | None) -> str:
-    """Return what the first column identifies, if it does: ``book`` of ``Book Id``."""
-    first = next(iter(table.columns.values()))
-    subject = names.subject(first.name)
-    is_key = names.is_id(first.name) and first.count == table.rows and first.distinct >= _NEARLY * table.rows
-    return " ".join(subject) if is_key and not names.is_generic(" ".join(subject)) else ""
+    """Return what the first column that is named as an identifier identifies, if it does: ``book`` of ``Book Id``."""
+    for column in table.columns.values():
+        subject = " ".join(names.subject(column.name))
+        full = column.count == table.rows and column.distinct >= _NEARLY * table.rows
+        if names.is_id(column.name) and full and not names.is_generic(subject):
+            return subject
+    return ""
 
 
 _NEARLY = 0.9

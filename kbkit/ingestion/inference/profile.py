@@ -71,6 +71,7 @@ class ProfiledTable:
     ``folded`` reads, if it is another one. ``same_named`` are the columns whose header repeats a name, by this name.
     ``date_order`` is what the user said about 3/4/2024; see :func:`dates.find`. ``numbers`` is the column with the
     numbers of the rows, which is left out; ``apart`` are the columns after the first that repeat its name and stay.
+    ``declared_texts`` are columns that stay texts although their values look like numbers.
     ``has_things``: some of its columns became a table of the things that they name.
     """
 
@@ -96,6 +97,7 @@ class ProfiledTable:
     numbers: str = ""
     apart: Mapping[str, Sequence[str]] = field(default_factory=dict)
     has_things: bool = False
+    declared_texts: frozenset[str] = frozenset()
 
 
 def check_names(tables: Sequence[ProfiledTable], table: str, columns: Sequence[str]) -> None:
@@ -143,10 +145,13 @@ def profile(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
         elif look and (sign := separator_of(con, sampled, one, look)):
             look[sign] = 1
         reading = readings.get(one.name, _NO_DATES)
-        table.columns[one.name] = column_of(one, counts[one.name], look, reading, na=na, rows=table.rows)
+        column = column_of(one, counts[one.name], look, reading, na=na, rows=table.rows)
+        is_code = one.kind == "VARCHAR" and (one.name in table.declared_texts or names.is_product_code(one.name))
+        table.columns[one.name] = replace(column, is_code=True) if is_code and column.look == "integer" else column
         if one.kind in ("DOUBLE", "FLOAT") and _are_integers(con, source, one, table):
             kept, value = table.columns[one.name], f"TRY_CAST({one.value} AS BIGINT)"
             table.columns[one.name] = replace(kept, kind="BIGINT", look="integer", value=value)
+    _read_times(con, sampled, table)
     for name, parts in table.same_named.items():
         _merge(table, name, [table.columns[part] for part in parts if part in table.columns])
 
@@ -164,6 +169,23 @@ def _are_integers(con: duckdb.DuckDBPyConnection, source: str, one: TableField, 
 
 
 _EXACT = 1 << 53
+
+
+def _read_times(con: duckdb.DuckDBPyConnection, source: str, table: ProfiledTable) -> None:
+    """Read numbers of seconds since 1970 as times. Texts with fractions may be identifiers, and get another column."""
+    for name, column in list(table.columns.items()):
+        numeric = column.look in ("integer", "number") or column.is_code
+        if not numeric or not (unit := dates.epoch(con, source, name, column.value)):
+            continue
+        value = dates.of_epoch(column.value, unit)
+        time = replace(column, kind="TIMESTAMP", look="date", value=value, is_code=False, floats=False)
+        if column.look == "integer" or column.kind != "VARCHAR":
+            table.columns[name] = time
+            continue
+        table.columns[name] = replace(column, look="text", is_code=True)
+        if column.count == table.rows:
+            own = "time" if "time" not in table.columns else unique([*table.columns, f"{name}_time"])[-1]
+            table.columns[own] = replace(time, name=own)
 
 
 def _merge(table: ProfiledTable, name: str, parts: Sequence[ProfiledColumn]) -> None:

@@ -8,6 +8,7 @@ are nodes of its type, too.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kbkit.ingestion.inference import names
@@ -213,6 +214,20 @@ def without_repeated(
                 else:
                     table.names_of_others.append(link.columns[0])
     return kept
+
+
+def without_roots(con: Connection, table: ProfiledTable, link: TableLink, key: Sequence[str]) -> TableLink:
+    """Return the link of rows to others of the same table without that of the first message of a thread to itself: all
+    rows to which others refer, refer to themselves.
+    """
+    if link.target != table.name or link.lists or link.by != tuple(key) or len(key) != 1:
+        return link
+    values = f"SELECT {reference(table, link.columns)} AS v, {reference(table, key)} AS k FROM {identifier(table.name)}"
+    [(roots, selves, others)] = con.execute(f"""
+        WITH rows AS ({values})
+        SELECT count(DISTINCT v) FILTER (v <> k), count_if(v = k),
+               count(DISTINCT v) FILTER (v <> k AND v NOT IN (SELECT k FROM rows WHERE v = k)) FROM rows""").fetchall()
+    return replace(link, without_self=True) if roots and selves and not others else link
 
 
 def _by_rank(by: Sequence[str], key: Sequence[str]) -> int:

@@ -13,6 +13,7 @@ from kbkit.ingestion.inference.keys import is_unique
 from kbkit.ingestion.inference.links import Guesses
 from kbkit.ingestion.inference.looks import ProfiledColumn
 from kbkit.ingestion.inference.profile import ProfiledTable
+from kbkit.ingestion.inference.relation_names import relations_of
 from kbkit.ingestion.inference.table_link import TableLink
 from kbkit.readers.columns import unique
 
@@ -207,7 +208,7 @@ def _nodes(table: ProfiledTable, links: Sequence[TableLink], key: tuple[str, ...
     linked = {link.columns[0] for link in links if len(link.columns) == 1}
     result = NodeTable(table, key, _name_columns(table, key, linked, texts))
     first = {link.columns: link for link in reversed(links)}  # links of one column to several tables are one relation
-    relations = unique(_relations([link for link in links if first[link.columns] is link], table.spec.folder))
+    relations = unique(relations_of([link for link in links if first[link.columns] is link], table.spec.folder))
     named = dict(zip(dict.fromkeys(link.columns for link in links), relations, strict=True))
     result.links = [(named[link.columns], link) for link in links]
     # A year beside a team says more than a link.
@@ -262,6 +263,12 @@ def _called_name(table: ProfiledTable, key: Sequence[str], free: Sequence[Profil
         named = [c.name for c in free if c.look == "text" and _is_name_of_row(c)]
         column = next(iter([one.name for one in own if one.name in named] or named), column)
     return () if tuple(key) == (column,) else (column,)
+
+
+def _real_name(table: ProfiledTable, key: Sequence[str], free: Sequence[ProfiledColumn]) -> tuple[str, ...] | None:
+    """Return the column called ``real_name``, beside which ``name`` is a login."""
+    found = [c for c in free if names.plain(c.name) == "real name" and c.count == table.rows and c.name not in key]
+    return (found[0].name,) if found else None
 
 
 def _short_summary(table: ProfiledTable, key: Sequence[str], free: Sequence[ProfiledColumn]) -> tuple[str, ...] | None:
@@ -344,6 +351,7 @@ def _short_description(
 _NameRule = Callable[[ProfiledTable, Sequence[str], Sequence[ProfiledColumn]], "tuple[str, ...] | None"]
 NAME_RULES: tuple[_NameRule, ...] = (
     _first_and_last_name,
+    _real_name,
     _called_name,
     _short_summary,
     _first_without_header,
@@ -367,47 +375,6 @@ _DESCRIPTIONS = {(word,) for word in ("description", "designation", "beschreibun
 _LINE = 80
 """Mean number of characters up to which summaries are titles."""
 _SUMMARIES = {("summary",), ("subject",), ("headline",)}
-
-
-def _relations(links: Sequence[TableLink], folder: str) -> list[str]:
-    """Return the relations of links. Of ``assignee`` and ``assignees``, the second keeps the name of its column."""
-    found: list[str] = []
-    short = [_relation(link, folder) for link in links]
-    for link, own in zip(links, short, strict=True):
-        relation, whole = _written_out(own, link), names.identifier("_".join(names.words(link.columns[0])))
-        relation = own if relation in short else relation
-        found.append(whole if relation in found and names.is_plural(link.columns[0]) else relation)
-    return found
-
-
-def _written_out(relation: str, link: TableLink) -> str:
-    """Return a relation with the noun of the type that its last word abbreviates: ``department`` for ``dept``."""
-    start, _, last = relation.rpartition("_")
-    noun = names.types([names.words(link.target)])[0].rpartition("_")[2] if link.target else ""
-    return f"{start}_{noun}".lstrip("_") if names.is_abbreviation(last, noun) else relation
-
-
-def _relation(link: TableLink, folder: str) -> str:
-    """Return the relation of a column: its name without ``id`` and the like; that of names of folders says nothing."""
-    target = tuple(names.types([names.words(link.target)])[0].split("_")) if link.target else ()
-    others = [column for column, by in zip(link.columns, link.by, strict=False) if column != by]
-    if len(link.columns) > 1 and len(others) == 1:
-        return names.identifier("_".join(names.subject(others[0])))
-    if len(link.columns) > 1 or (target and link.columns == (folder,)):
-        return names.identifier("_".join(target))
-    parts = names.subject(link.columns[0])
-    parts = parts[-1:] if parts[-2:] == ("of", "parent") else parts
-    own = names.words(link.columns[0])
-    if target and link.columns == link.by and own[-1:] in _ADDRESSES:
-        return names.identifier("_".join(target))  # the address of the same page, which is named after a site
-    if target and own == (*target, *names.words(link.by[0])):
-        parts = target  # compound_cid, of the key cid of compounds
-    elif target and names.words(link.by[0]) != target and names.with_key(link.columns[0], link.by[0]):
-        parts = own[: -len(names.words(link.by[0]))] or target  # mgr_ssn, or essn
-    return names.identifier("_".join(parts)) if parts else names.identifier(link.columns[0])
-
-
-_ADDRESSES = {("url",), ("uri",), ("link",), ("href",)}
 
 
 def _detail(

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kbkit.english.relations import RECORDED, is_bare_noun
 from kbkit.ingestion.inference import names
+from kbkit.ingestion.inference.attribute_names import Apart, apart, attribute
 from kbkit.ingestion.inference.edges import EdgeTable
 from kbkit.ingestion.inference.keys import reference
 from kbkit.ingestion.inference.looks import ProfiledColumn
@@ -15,7 +16,6 @@ from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.roles import DetailTable, NodeTable, TablePlan
 from kbkit.ingestion.inference.table_link import TableLink
 from kbkit.ingestion.sources import SOURCE_FILE
-from kbkit.ingestion.staging import COLUMNS
 from kbkit.schema import literal
 from kbkit.stores.sql_names import identifier
 
@@ -72,7 +72,8 @@ def recipe(
 
 def _codes(plan: TablePlan) -> list[str]:
     """Return the attributes that are texts although they look like numbers."""
-    found = [attribute(c, n.table.type) for n in plan.nodes for c in n.values if n.table.columns[c].is_code]
+    own = apart(plan)
+    found = [attribute(c, n.table.type, own) for n in plan.nodes for c in n.values if n.table.columns[c].is_code]
     for one in plan.edges:
         codes = (name for name in one.values if one.table.columns[name].is_code)
         found += [attribute(name, one.relation, of_edges=True) for name in codes]
@@ -100,7 +101,8 @@ class _Script:
     def __init__(self, plan: TablePlan, source_file: bool) -> None:
         self._plan = plan
         self._file_column = [identifier(SOURCE_FILE)] if source_file else []
-        self._shapes = _shapes(plan)
+        self._apart = apart(plan)
+        self._shapes = _shapes(plan, self._apart)
         self._made = {
             nodes.table.name: nodes.table
             for nodes in plan.nodes
@@ -159,13 +161,13 @@ class _Script:
             columns.append(_as(_name(nodes), "name"))
         columns += self._aliases(nodes)
         for name in nodes.values:
-            own = attribute(name, kind)
+            own = attribute(name, kind, self._apart)
             value = _value(table.columns[name], self._shape("nodes", own))
             twice = own != name and own.casefold() in {other.casefold() for other in nodes.values}
             columns.append(_as(value, f"{own}_" if twice else own))  # id and message_id of messages
         details = _joined(nodes)
         for number, detail in enumerate(details):
-            others = [attribute(name, kind) for name in detail.values if not detail.is_alias]
+            others = [attribute(name, kind, self._apart) for name in detail.values if not detail.is_alias]
             columns += [_as(identifier(f"d{number} {name}"), name) for name in others]
         columns += self._file_column
         text = f"SELECT {_wrapped(columns)}\nFROM {self._source(nodes)}"
@@ -188,7 +190,10 @@ class _Script:
         """Return the join with a table of further values; ``alias`` names the value that refers to a node."""
         kind, parts = nodes.table.type, [f"{reference(detail.table, detail.link.columns)} AS {alias}"]
         for name, column in detail.values.items():
-            own, value = "aliases" if detail.is_alias else attribute(name, kind), detail.table.columns[column]
+            own, value = (
+                "aliases" if detail.is_alias else attribute(name, kind, self._apart),
+                detail.table.columns[column],
+            )
             values = _value(value, self._shape("nodes", own)) if detail.single else f"list({_text(value)})"
             parts.append(f"{values} AS {identifier(f'{alias} {own}')}")
         group = "" if detail.single else " GROUP BY ALL"
@@ -247,6 +252,7 @@ class _Script:
         head, tail = _key(nodes), reference(nodes.table, link.columns)
         if self._direct(link) and not link.lists:
             where = " AND ".join(f"{nodes.table.columns[name].value} IS NOT NULL" for name in link.columns)
+            where += f" AND {tail} <> {head}" if link.without_self else ""
             columns = [f"{kind} AS head_type, {head} AS {ends}", f"{self._kind(link)} AS tail_type, {tail} AS tail"]
             return f"SELECT {', '.join(columns)}\nFROM {self._source(nodes)} WHERE {where}"
         rows = f"(SELECT {head} AS head, {tail} AS k FROM {self._source(nodes)})"
@@ -314,32 +320,26 @@ def _union(table: str, parts: Sequence[str]) -> str:
 # -- columns ----------------------------------------------------------------------------------------------------------
 
 
-def attribute(name: str, kind: str, *, of_edges: bool = False) -> str:
-    """Return the name of an attribute: that of its column, with the type before a name that has another meaning."""
-    taken = {*COLUMNS["edges" if of_edges else "nodes"], "id", "position", "row number"}
-    return f"{kind}_{name}" if name.casefold() in taken else name
-
-
-def _kinds(plan: TablePlan) -> Iterable[tuple[str, str]]:
+def _kinds(plan: TablePlan, others: Apart) -> Iterable[tuple[str, str]]:
     """Yield the attributes of all nodes and edges, as ``nodes.NAME`` and ``edges.NAME``, with the type of a column."""
     for nodes in plan.nodes:
         kind = nodes.table.type
         for name in nodes.values:
-            yield f"nodes.{attribute(name, kind).casefold()}", _kind(nodes.table.columns[name])
+            yield f"nodes.{attribute(name, kind, others).casefold()}", _kind(nodes.table.columns[name])
         for detail in _joined(nodes):
             for name, column in detail.values.items():
                 shape = _kind(detail.table.columns[column]) if detail.single else _LIST
-                yield f"nodes.{attribute(name, kind).casefold()}", shape
+                yield f"nodes.{attribute(name, kind, others).casefold()}", shape
     for edges in plan.edges:
         for name in edges.values:
             own = attribute(name, edges.relation, of_edges=True)
             yield f"edges.{own.casefold()}", _kind(edges.table.columns[name])
 
 
-def _shapes(plan: TablePlan) -> dict[str, str]:
+def _shapes(plan: TablePlan, others: Apart) -> dict[str, str]:
     """Return for each attribute what its columns in all tables can be together: lists, texts, or what they are."""
     found: dict[str, set[str]] = {}
-    for name, kind in _kinds(plan):
+    for name, kind in _kinds(plan, others):
         found.setdefault(name, set()).add(kind)
     return {name: _LIST if _LIST in kinds else _SCALAR if len(kinds) == 1 else _TEXT for name, kinds in found.items()}
 

@@ -9,13 +9,14 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kbkit.errors import BadInputError
 from kbkit.ingestion import archives, json_shapes, side_files, source_files
 from kbkit.ingestion.inference import names
+from kbkit.ingestion.inference.attribute_names import apart, attribute
 from kbkit.ingestion.inference.keys import reference
 from kbkit.ingestion.inference.looks import ProfiledColumn
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.roles import TablePlan
-from kbkit.ingestion.inference.script import attribute
 from kbkit.readers import workbooks
 from kbkit.stores.sql_names import identifier
 
@@ -62,7 +63,7 @@ def missing(tables: Sequence[ProfiledTable]) -> Iterator[str]:
 def dates(tables: Sequence[ProfiledTable]) -> Iterator[str]:
     """Yield a note on the columns that look like dates and stay texts, with the reasons."""
     columns = ((table.name, one) for table in tables for one in table.columns.values())
-    if found := [f"{name}.{one.name} ({one.problem})" for name, one in columns if one.problem]:
+    if found := [f"{name}.{one.name} ({one.problem})" for name, one in columns if one.problem and one.look != "prose"]:
         yield f"Dates that stay text: {_shown(found)}"
 
 
@@ -115,6 +116,18 @@ def unlinked(con: duckdb.DuckDBPyConnection, tables: Sequence[ProfiledTable], pl
         yield f"No links found between rows: the KB has no edges{more}"
 
 
+def people(con: duckdb.DuckDBPyConnection, plan: TablePlan) -> Iterator[str]:
+    """Yield a note on the columns of persons who are in several rows and are no nodes, if other links were found."""
+    found = [
+        f"{nodes.table.name}.{name}"
+        for nodes in plan.nodes
+        for name in nodes.values
+        if names.is_role_of_persons(name) and _may_be_nodes(con, nodes.table, nodes.table.columns[name])
+    ]
+    if found and (plan.edges or any(nodes.links for nodes in plan.nodes)):
+        yield f"Columns of people that could be nodes (--node): {_shown(found)}"
+
+
 def strangers(plan: TablePlan) -> Iterator[str]:
     """Yield a note on the links with values that no row has, each of which becomes a node without attributes."""
     links = [(nodes.table, link) for nodes in plan.nodes for _, link in nodes.links]
@@ -142,11 +155,12 @@ def _may_be_nodes(con: duckdb.DuckDBPyConnection, table: ProfiledTable, column: 
 
 def renamed(plan: TablePlan) -> Iterator[str]:
     """Yield a note on the columns whose attributes have another name, because theirs has another meaning."""
+    others = apart(plan)
     found = [
         f"{nodes.table.name}.{name} is {own}"
         for nodes in plan.nodes
         for name in nodes.values
-        if (own := attribute(name, nodes.table.type)) != name
+        if (own := attribute(name, nodes.table.type, others)) != name
     ]
     more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
     if found:
@@ -163,9 +177,11 @@ def repeated(tables: Sequence[ProfiledTable]) -> Iterator[str]:
 def mixed(plan: TablePlan) -> Iterator[str]:
     """Yield a note on the numbers and dates that are texts, because another type has texts in the attribute."""
     looks: dict[str, dict[str, str]] = {}
+    others = apart(plan)
     for nodes in plan.nodes:
         for name in (name for name in nodes.values if nodes.table.columns[name].count):
-            looks.setdefault(name.casefold(), {})[f"{nodes.table.name}.{name}"] = nodes.table.columns[name].look
+            own = attribute(name, nodes.table.type, others)
+            looks.setdefault(own.casefold(), {})[f"{nodes.table.name}.{name}"] = nodes.table.columns[name].look
     found = []
     for by_column in looks.values():
         texts = [column for column, look in by_column.items() if look in ("text", "prose")]
@@ -176,6 +192,31 @@ def mixed(plan: TablePlan) -> Iterator[str]:
 
 
 # -- files ------------------------------------------------------------------------------------------------------------
+
+
+def check_read(given: Sequence[Path], taken: Collection[Path]) -> None:
+    """Raise :class:`BadInputError` if a file of data in the folders ``given`` is not ``taken`` and larger than all that
+    are: the KB would be that of what lies beside it. A file that is there in another format, too, is not missed.
+    """
+    used = frozenset(archives.sources({"": [*taken]}))
+    stems = {source_files.plain_name(path).partition(".")[0].casefold() for path in taken}
+    read = sum(archives.size(path) for path in taken)
+    for root in (path for path in given if path.is_dir()):
+        for path in (path for path in _files(root, used) if path not in taken and path.is_file()):
+            missed = source_files.suffix(path) in _DATA and path.stem.casefold() not in stems
+            if missed and path.stat().st_size > read:
+                message = f"{path}, the largest file, cannot be read: its format is {source_files.suffix(path)}"
+                raise BadInputError(
+                    message, "Convert it to CSV or JSON, or name the files to read instead of the folder"
+                )
+
+
+_DATA = frozenset(
+    [".accdb", ".arrow", ".avro", ".bib", ".dbf", ".dta", ".eml", ".feather", ".gpkg", ".h5", ".hdf5", ".ics", ".kml",
+     ".kmz", ".mat", ".mdb", ".mrc", ".msg", ".nc", ".npz", ".ods", ".orc", ".pickle", ".pkl", ".pst", ".rdata", ".rds",
+     ".ris", ".sas7bdat", ".sav", ".shp", ".vcf", ".xls", ".xlsb"]
+)  # fmt: skip
+"""Endings of files with data, which are not read."""
 
 
 def unread(given: Sequence[Path], taken: Collection[Path]) -> Iterator[str]:

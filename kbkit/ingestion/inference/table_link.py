@@ -13,6 +13,7 @@ class TableLink:
     target lacks refer to other tables, or to nothing, and are no nodes. ``joint`` is between the values of several
     columns ``by`` to which one column refers. ``lists``: each value is a list. ``missing`` is the number of different
     values that the target lacks, of ``distinct`` ones.
+    ``without_self``: a row that refers to itself is the first of several, and has no link.
     """
 
     columns: tuple[str, ...]
@@ -24,3 +25,4 @@ class TableLink:
     loose: str = ""
     joint: str = "/"
     partial: bool = False
+    without_self: bool = False

@@ -12,6 +12,7 @@ from kbkit.errors import BadInputError, UnknownNameError, reason
 from kbkit.readers.graphs.gml import gml
 from kbkit.readers.graphs.markup import Parse, gexf, graphml
 from kbkit.readers.graphs.node_link import node_link
+from kbkit.readers.stored import ForeignKey, Keys
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,6 +24,17 @@ no direction (``relation``)."""
 
 _PARSERS: dict[str, Parse] = {".graphml": graphml, ".xml": graphml, ".gexf": gexf, ".gml": gml, ".json": node_link}
 _MAX_BYTES = 2 << 30
+
+
+def tables(_: Path) -> list[str]:
+    """Return the tables of a file that has rows of nodes and edges."""
+    return list(TABLES[:2])
+
+
+def keys(_: Path) -> dict[str, Keys]:
+    """Return the keys of the tables of nodes and edges."""
+    ends = tuple(ForeignKey((end,), "nodes", ("key",)) for end in ("head", "tail"))
+    return {"nodes": Keys(("key",)), "edges": Keys((), ends)}
 
 
 def read(path: Path, table: str) -> pa.RecordBatchReader:

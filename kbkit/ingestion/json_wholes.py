@@ -1,0 +1,108 @@
+"""The object of a whole JSON file with several lists of records: a record of its own, and one of several alike files.
+
+A file of a board has its name and address beside the lists of its cards and columns, which refer to it (``idBoard``).
+Such files in one folder, one for each board, are read as one: with the records of all of them in each list.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from kbkit.ingestion.json_objects import IDS
+
+_SCALARS = (str, int, float)
+_FEWEST_LISTS = 2
+_ALIKE = 0.8
+"""Fraction of the members of two objects that both must have."""
+_OF_OTHER = re.compile(r"(?:fk_?|id_?)([A-Z][A-Za-z]*|[a-z_]{2,})|([A-Za-z][A-Za-z_]*?)_?(?:[iI]d|ID|uuid)")
+"""Names of fields with the identifier of something else: ``idBoard``, ``board_id``."""
+
+
+def lists_in(top: Mapping[str, Any]) -> dict[str, int]:
+    """Return the members that are lists of objects, with their lengths."""
+    return {
+        name: len(value)
+        for name, value in top.items()
+        if isinstance(value, list) and value and all(isinstance(row, dict) for row in value)
+    }
+
+
+def with_own_record(top: dict[str, Any]) -> dict[str, Any]:
+    """Return the object of a file with a list of itself, without its lists and objects, if its records refer to it.
+
+    The list has the name of the fields that refer to it.
+    """
+    lists = lists_in(top)
+    key = next((name for name in IDS if isinstance(top.get(name), str | int)), "")
+    if len(lists) < _FEWEST_LISTS or not key or not top[key]:
+        return top
+    own, counts = str(top[key]), Counter[str]()
+    for rows in (top[name] for name in lists):
+        for row in rows:
+            counts.update({name for name, value in row.items() if _OF_OTHER.fullmatch(name) and str(value) == own})
+    for name, _ in counts.most_common():
+        found = _OF_OTHER.fullmatch(name)
+        noun = (found[1] or found[2]).strip("_") if found else ""
+        noun = noun[:1].lower() + noun[1:]
+        if noun and not any(one.casefold() in (noun.casefold(), f"{noun}s".casefold()) for one in top):
+            return {**top, noun: [{field: value for field, value in top.items() if isinstance(value, _SCALARS)}]}
+    return top
+
+
+def own_fields(top: Mapping[str, Any]) -> set[str]:
+    """Return the members that are in the list that :func:`with_own_record` adds; none without it."""
+    key = next((name for name in IDS if isinstance(top.get(name), str | int)), "")
+    rows = [top[name][0] for name, length in lists_in(top).items() if key and length == 1]
+    own = [row for row in rows if row.get(key) == top[key] and all(top.get(name) == row[name] for name in row)]
+    return set(own[0]) if own else set()
+
+
+def are_alike(tops: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether objects of files have several lists of records each, nearly the same members, and no identifier
+    in common but of the same records.
+    """
+    every: set[str] = set().union(*tops)
+    common = set(tops[0]).intersection(*tops[1:]) if tops else set()
+    shared = [name for name in common if all(isinstance(top[name], list) for top in tops)]
+    several = all(len(lists_in(top)) >= _FEWEST_LISTS for top in tops) and len(shared) >= _FEWEST_LISTS
+    return several and len(common) >= _ALIKE * len(every) and not any(_clash(tops, name) for name in shared)
+
+
+def _clash(tops: Iterable[Mapping[str, Any]], name: str) -> bool:
+    """Return whether most records of a list with an identifier in common are different ones, such as number 1 of each
+    file.
+    """
+    rows = [row for top in tops for row in top[name] if isinstance(row, dict)]
+    key, known, same = _key(rows), dict[str, Mapping[str, Any]](), Counter[bool]()
+    for row in rows if key else ():
+        own = known.setdefault(str(row[key]), row)
+        fields = [one for one in row if one != key and isinstance(row[one], _SCALARS) and own.get(one) is not None]
+        equal = sum(own[one] == row[one] for one in fields)
+        same[2 * equal >= len(fields)] += own is not row
+    return same[False] > same[True]
+
+
+def together(tops: Iterable[Mapping[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """Return one object with the lists of all: records with the same identifier are one record."""
+    result: dict[str, list[dict[str, Any]]] = {}
+    for top in tops:
+        for name in lists_in(top):
+            result.setdefault(name, []).extend(top[name])
+    return {name: _merged(rows) for name, rows in result.items()}
+
+
+def _key(rows: Sequence[Mapping[str, Any]]) -> str:
+    return next((name for name in IDS if all(isinstance(row.get(name), str | int) for row in rows)), "")
+
+
+def _merged(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return records of which those with the same identifier are one, with the first value of each field."""
+    key, found = _key(rows), dict[str, dict[str, Any]]()
+    for row in rows:
+        own = found.get(str(row[key]), {}) if key else {}
+        given = {name: value for name, value in own.items() if value is not None}
+        found[str(row[key]) if key else str(len(found))] = {**row, **given}
+    return list(found.values())
