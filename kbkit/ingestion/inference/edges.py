@@ -322,16 +322,19 @@ def _relation_name(candidate: _Candidate, types: Mapping[str, str]) -> str:
 
 
 def _is_symmetric(candidate: _Candidate) -> bool:
-    """Return whether both ends have one type, and every edge exists in both directions."""
+    """Return whether both ends have one type, and every edge exists in both directions, with the same attributes."""
     head, tail, table = candidate.head, candidate.tail, candidate.table
     if (head.target, head.loose) != (tail.target, tail.loose):
         return False
     a, b = reference(table, head.columns), reference(table, tail.columns)
-    pairs = f"SELECT {a} AS a, {b} AS b FROM {identifier(table.name)} WHERE {a} <> {b}"
+    own = [identifier(name) for name in candidate.values]
+    columns = "".join(f", {name} AS v{number}" for number, name in enumerate(own))
+    same = "".join(f" AND p.v{number} IS NOT DISTINCT FROM q.v{number}" for number in range(len(own)))
+    pairs = f"SELECT {a} AS a, {b} AS b{columns} FROM {identifier(table.name)} WHERE {a} <> {b}"
     for some in (f"({pairs} LIMIT {_PREVIEW})", f"({pairs})"):
         [(count, alone)] = candidate.con.execute(
             f"SELECT count(*), count(*) FILTER (q.a IS NULL) FROM {some} p"
-            f" LEFT JOIN (SELECT DISTINCT * FROM ({pairs})) q ON p.a = q.b AND p.b = q.a"
+            f" LEFT JOIN (SELECT DISTINCT * FROM ({pairs})) q ON p.a = q.b AND p.b = q.a{same}"
         ).fetchall()
         if not count or alone:
             return False
