@@ -194,3 +194,12 @@ def test_a_column_refers_to_the_only_one_of_its_name_that_never_repeats(
     (tmp_path / "teachers.csv").write_text(table(f"LastName,FirstName,{column}", teachers))
     with kbkit.ingest(str(tmp_path), out=tmp_path / "school.kb") as kb:
         assert [relation.name for relation in kb.schema.relations] == [column.lower()] * is_linked
+
+
+def test_nodes_of_a_known_type_are_the_rows_of_its_table(tmp_path: Path) -> None:
+    persons = table("id,full_name", [(f"p{n}", f"Ann {n}") for n in range(4)])
+    visits = table("visit,title,person", [(f"v{n}", f"Visit {n}", f"p{n % 5}") for n in range(9)])
+    folder = written(tmp_path / "in", {"persons.csv": persons, "visits.csv": visits})
+    with kbkit.ingest(folder, out=tmp_path / "out.kb", nodes=["visits.person"], stores=["tables"]) as kb:
+        found = kb.sql("SELECT key, name FROM person ORDER BY key").rows()
+    assert found == [*((f"p{n}", f"Ann {n}") for n in range(4)), ("p4", "p4")]

@@ -172,10 +172,22 @@ class _Finder(UnkeyedLinks):
             found += self._other_end(table, found[0])
         if len(found) == 1 and not self._keys[table.name] and not found[0].lists:
             found += self._loose(table, found[0])
+        found = [self._to_known_type(table, link) for link in found]
         for link in found:
             self.unclear.pop(f"{table.name}.{link.columns[0]}", None)
         order = {name: position for position, name in enumerate(table.columns)}
         return sorted(found, key=lambda link: order[link.columns[0]])
+
+    def _to_known_type(self, table: ProfiledTable, link: TableLink) -> TableLink:
+        """Return the link to a table for one to new nodes of its type: their keys would be those of its rows."""
+        other = next((one for one in self._tables.values() if link.loose and one.type == link.loose), None)
+        key = () if other is None else self._keys[other.name]
+        if other is None or len(key) != 1 or len(link.columns) != 1 or (other is table and key == link.columns):
+            return link
+        missing, distinct = self._shared.missing(table, link.columns, other, key)
+        if missing == distinct:
+            return link  # named otherwise, and none of its rows
+        return TableLink(link.columns, other.name, tuple(key), link.lists, missing, distinct)
 
     def _declared(self, table: ProfiledTable) -> Iterator[TableLink]:
         for columns, target, named in table.declared_links:
