@@ -26,6 +26,7 @@ TELLING = 0.7
 """Least similarity of a word and the attribute that a reading ends with."""
 _CLEARER = 0.1
 """How much better words say one of several dates than the others, at least."""
+_PRONOUNS = frozenset("he she they him himself herself themselves".split())  # noqa: SIM905
 _RETURNING, _LOOKED_AT = 2, 20
 """Steps of a way there and back, and nodes whose names are looked at."""
 WHEN = FUNCTION_WORDS | {"when"}
@@ -66,7 +67,7 @@ class ChainDoubts:
         found = ["a condition that all meet"] * self.keeps_all
         found += self.other_types + self.other_labels + self.vague + self.modifiers
         is_other = self.is_off_topic or self.starts_unnamed or self.ends_with_rows or self.ends_with_years
-        found += ["'or'"] * self.joins_too_many
+        found += ["'or'"] * self.joins_too_many + self.pronouns
         found += ["a way around"] * (self.is_detour or self.returns)
         return found + ["what is asked for"] * (is_other or self.is_other_kind or self.counts_others)
 
@@ -312,6 +313,13 @@ class ChainDoubts:
                 for topic, arm in hops
             )
         )
+
+    @property
+    def pronouns(self) -> list[str]:
+        """The pronouns for whom the question has named: films by Ann *in which she acts*, by two relations to her."""
+        named = [topic.mention.last for topic in self.chain.topics if topic.mention is not None]
+        rest = self.question.tokens[min(named) :] if named else ()
+        return [f"'{token.word}'" for token in rest if token.word in _PRONOUNS]
 
     @property
     def joins_too_many(self) -> bool:

@@ -64,6 +64,7 @@ REFUSED = (
     "what did Lea's supervisor publish?",
     "how many comedies per decade",
     "tall films",
+    "films directed by Ida Holm in which she also acts",
     "films with either Tom Vance or Ana Ruiz made in Denmark",  # not any of the three
     "Which films have no director?",  # all have one, and *director* is a topic too
     "Which films have no genre?",  # not those that are not about a genie

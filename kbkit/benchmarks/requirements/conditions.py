@@ -27,6 +27,8 @@ _NUMERIC = re.compile(r"(?:U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DOUBLE|FLOAT|D
 RATINGS = frozenset(("score", "rating", "stars"))
 """Attributes that get no upper bound: *with a rating of at most 3* is not a plausible question. Nor do popularity
 counts (:func:`kbkit.english.attributes.is_popularity`)."""
+_SIZES = frozenset("kilometres metres miles feet hectares".split())  # noqa: SIM905
+"""Units of sizes, which get no upper bound: there are always more small lakes than anyone lists."""
 _LEFT_OUT = 0.2
 """Minimum fraction of the rows that a bound leaves out."""
 _RANKS = (1.0, 1.5, 2.0, 3.0)
@@ -108,7 +110,8 @@ class Conditions:
                 continue
             words = attribute_words(attribute)
             counts_people = is_popularity(words.counts or words.noun)
-            is_open = counts_people or words.noun.rpartition(" ")[2] in RATINGS
+            is_size = words.unit is not None and words.unit.words.rpartition(" ")[2] in _SIZES
+            is_open = counts_people or is_size or words.noun.rpartition(" ")[2] in RATINGS
             intervals = _intervals(column, gold, wanted, are_years=_are_years(attribute, column))
             for low, high in [(rounded(low), high) for low, high in intervals] if counts_people else intervals:
                 mask = (column >= low) & (column <= high)
