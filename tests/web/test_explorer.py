@@ -1228,6 +1228,7 @@ def test_known_answers_are_judged(world_kb: Path, tmp_path: Path) -> None:
     page = client.post("/label", data=sent)
     assert page.url.path == "/label/1"
     assert len(labels.query("1").pool) >= 54
+    assert "The 54 answers are among the hits." in shown(page)
     assert "area (km²)" in shown(page)  # facts to judge by
     again = client.post("/label", data={**sent, "answers": "river{max length_km}"})
     assert (again.url.path, labels.query("1").pool[-1].partition("#")[0]) == ("/label/1", "river")
@@ -1249,11 +1250,57 @@ def test_known_answers_are_judged(world_kb: Path, tmp_path: Path) -> None:
     assert set(added[1:]).isdisjoint(labels.query("1").pool)
     assert labels.last_added("1") == []
     again = client.post("/label/1/add", data={"answers": "mountain{max height_m}", "annotator": "ann"})
-    assert "Nothing was added: the answer is among the hits." in shown(again)
+    assert "The answer is among the hits." in shown(again)
     for wrong, said in (({"node": "Nepall"}, "Nepall"), ({"answers": "countri"}, "countri"), ({}, "Nothing to add")):
         refused = client.post("/label/1/add", data={**wrong, "annotator": "ann"})
         assert (refused.status_code >= 400, said in shown(refused)) == (True, True)
     assert client.post("/label", data={**sent, "answers": "countri"}).status_code == 400
+
+
+def test_answers_of_a_reading_join_unless_they_are_many(world_kb: Path, tmp_path: Path) -> None:
+    kb = kbkit.open(shutil.copytree(world_kb, tmp_path / "w.kb"))
+    client, labels = opened(kb), Labels(kb)
+    few = client.post("/label", data={"q": "Which countries border Nepal?", "annotator": "ann"})
+    assert re.search("Read as countries .*Nepal ; 2 answers joined", shown(few))
+    many = client.post("/label", data={"q": "Which countries are in Africa?", "annotator": "ann", "k": "10"})
+    told = re.search("of its 54 answers are among the hits Add (\\d+) more", shown(many))
+    assert told is not None
+    before = labels.query("2").pool
+    [(_, form)] = [
+        (tag, attrs) for tag, attrs in Page(many.text).found if tag == "input" and attrs.get("name") == "answers"
+        and attrs.get("type") == "hidden"
+    ]  # fmt: skip
+    added = client.post("/label/2/add", data={"answers": form["value"], "annotator": "ann"})
+    assert len(labels.query("2").pool) == len(before) + int(told[1])
+    assert "54 answers joined" in shown(added)
+    client.post("/label/2/undo", data={})
+    assert labels.query("2").pool == before
+    typed = client.post("/label", data={"q": "Which countries are in Africa?", "annotator": "ann", "type": "river"})
+    assert "there are no answers of the type river" in shown(typed)
+    assert "Read as" not in shown(client.post("/label", data={"q": "long rivers", "annotator": "ann"}))
+
+
+def test_the_type_of_the_answers_is_edited_and_downloaded(world_kb: Path, tmp_path: Path) -> None:
+    kb = kbkit.open(shutil.copytree(world_kb, tmp_path / "w.kb"))
+    client, labels = opened(kb), Labels(kb)
+    query = labels.write("big water in Africa", "ann", type="river")
+    labels.grade(query.id, query.pool[0], 2, "bob")
+    client.get("/label/1", params={"annotator": "ann"})
+    sent = {"q": query.text, "note": "", "annotator": "ann", "type": "lake"}
+    page = client.post("/label/1/edit", data=sent)
+    pool = labels.query("1").pool
+    assert pool[0] == query.pool[0]  # it is graded
+    assert {node.partition("#")[0] for node in pool[1:]} == {"lake"}
+    assert "Answers of the type lake" in shown(page)
+    refused = client.post("/label/1/edit", data={**sent, "type": "lak"})
+    assert (refused.status_code, "Unknown type 'lak'" in shown(refused)) == (404, True)
+    whole = client.post("/label/1/edit", data={**sent, "type": ""})
+    assert ("Answers of the type" in shown(whole), labels.query("1").pool[: len(pool)]) == (False, pool)
+    assert "type" not in json.loads(client.get("/label/file", params={"format": "jsonl"}).text)
+    client.post("/label/1/edit", data=sent)
+    (tmp_path / "l.jsonl").write_bytes(client.get("/label/file", params={"format": "jsonl"}).content)
+    assert json.loads((tmp_path / "l.jsonl").read_text())["type"] == "lake"
+    assert set(kb.search_many(tmp_path / "l.jsonl", 5, "bm25")["type"]) == {"lake"}
 
 
 def test_queries_are_pasted_edited_and_deleted(world_kb: Path, tmp_path: Path) -> None:
