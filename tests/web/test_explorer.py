@@ -34,10 +34,11 @@ import kbkit
 from kbkit.benchmarks.people.labels import Labels
 from kbkit.display import render
 from kbkit.errors import KbError, QueryTimeoutError
+from kbkit.graph import suspicions
 from kbkit.graph.nodes import degrees_of_all
 from kbkit.kb import KnowledgeBase
 from kbkit.measures.files import read_gold
-from kbkit.web.explore import access, links, query_results
+from kbkit.web.explore import access, check, links, query_results
 from kbkit.web.explore import query as query_screen
 from kbkit.web.explore.app import application
 from kbkit.web.explore.running import route
@@ -656,7 +657,36 @@ def test_suspicious_data_is_listed_with_queries(client: Any, world: KnowledgeBas
     assert nodes.filter((nodes["kind"] == "isolated") & (nodes["type"] == "lake"))["name"].len() == 1
     assert "Nodes that may be the same" in shown(client.get("/check/duplicates"))
     pairs = client.get("/check/duplicates", headers=PART)
-    assert len(Page(pairs.text).links()) == 1 + 2 * pl.read_csv(files["duplicates"].content).height
+    every = pl.read_csv(files["duplicates"].content)
+    types = [link for link in Page(pairs.text).links() if link.startswith("/check/duplicates")]
+    assert len(Page(pairs.text).links()) == len(types) + 1 + 2 * every.height
+    assert every["type"].n_unique() > 1
+    assert types == ["/check/duplicates", *(f"/check/duplicates?type={t}" for t in _by_count(every["type"]))]
+    kind = types[-1].partition("=")[2]
+    assert f'hx-get="{types[-1]}"' in client.get(types[-1]).text
+    own = client.get(types[-1], headers=PART)
+    [file] = [html.unescape(link) for link in Page(own.text).links() if link.startswith("/check/file")]
+    assert pl.read_csv(client.get(file).content).equals(every.filter(every["type"] == kind))
+    assert "are alike" in shown(client.get("/check/duplicates", params={"type": "x"}, headers=PART))
+    assert '<a href="/check" aria-current="page">Check</a>' in page.text
+
+
+def test_the_page_says_which_findings_the_file_cuts(
+    world_kb: Path, world: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check, "LISTED", 3)
+    monkeypatch.setattr(suspicions, "LISTED", 3)
+    client, found = opened(world), world.suspicions()
+    cut = found.filter((found["number"] > 3) & (found["kind"] != "cardinality"))
+    page = shown(client.get("/check"))
+    assert re.findall(r"CSV: the first 3 of ([\d,]+)", page) == [f"{number:,}" for number in cut["number"]]
+    nodes = pl.read_csv(client.get("/check/file", params={"of": "nodes"}).content)
+    counted = found.filter(found["kind"] != "cardinality")["number"].clip(upper_bound=3).sum()
+    assert (cut.height > 0, nodes.height) == (True, counted)
+
+
+def _by_count(values: pl.Series) -> list[str]:
+    return values.value_counts().sort("count", "type", descending=[True, False])["type"].to_list()
 
 
 def test_rows_lead_to_the_nodes_that_they_name(client: Any) -> None:
