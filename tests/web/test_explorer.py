@@ -8,6 +8,7 @@ import io
 import json
 import random
 import re
+import shlex
 import shutil
 import signal
 import socket
@@ -45,6 +46,7 @@ from kbkit.web.explore.running import route
 from kbkit.web.explore.site import PageLimits
 from tests import hostile
 from tests.conftest import SCRIPT
+from tests.console import here
 from tests.explorer import HOST, TOKEN, opened, served
 
 PART = {"HX-Request": "true"}
@@ -267,6 +269,10 @@ def test_paths_are_listed_and_drawn(client: Any, world: KnowledgeBase) -> None:
     unknown = client.get("/paths", params={"from": "Frence", "to": "Tokyo"})
     assert unknown.status_code == 404
     assert "/paths?from=country%23FRA&to=Tokyo&steps=6" in Page(unknown.text).links()
+    assert re.search("Unknown node 'Frence'\\. Did you mean, instead of Frence .*France country", shown(unknown))
+    key = client.get("/paths", params={"from": "BTN", "to": "Tokyo"})  # of a country and a currency
+    links_of = [link for link in Page(key.text).links() if "BTN&to=Tokyo" in link]
+    assert links_of == [f"/paths?from={kind}%23BTN&to=Tokyo&steps=6" for kind in ("country", "currency")]
     assert client.get("/paths/data", params={**ends, "relation": "speaks"}, headers=PART).status_code == 400
     assert page.text.count(" checked") == len(world.schema.relations) + len(world.schema.node_types)
     assert "checked" not in re.sub(r'value="speaks" checked', "", re.sub(r'name="type"[^>]*', "", none.text))
@@ -291,14 +297,34 @@ def test_paths_avoid_hubs_and_types_and_are_saved_as_text(client: Any, world: Kn
     assert text.headers["content-type"].startswith("text/markdown")
     assert re.search(r"^# Nepal to France\n\n\d+ paths: .*^1\. Nepal .* France", text.text, re.S | re.M)
     assert re.search(r"## Source\n\nKB world, generation 0001, built on [\d-]{10}, licence .*; kbkit [\d.]+", text.text)
-    assert "/paths?from=Nepal&to=France>" in text.text
+    assert "127.0.0.1" not in text.text
+    command = shlex.split(re.findall(r"^    kbkit (path .*)$", text.text, re.M)[0])
+    assert command[:4] == ["path", "world.kb", "country#NPL", "country#FRA"]
+    same = here(command[0], world.directory.path, *command[2:], "-f", "json")
+    rows = pl.DataFrame(json.loads(same.stdout))
+    saved = re.findall(r"^\d+\. Nepal (.*)$", text.text, re.M)
+    names = rows.unique(["path", "step"]).sort("path", "step").group_by("path", maintain_order=True).agg("name")["name"]
+    assert [[name for name in own if name not in line] for own, line in zip(names, saved, strict=True)] == [
+        ["Nepal"] for _ in saved
+    ]
+    assert len(saved) > 1
+    listed = client.get("/paths", params=ends)
+    [one] = [html.unescape(link) for link in Page(listed.text).links() if link.endswith("path=2")]
+    alone = client.get(one)
+    assert re.findall(r"^\d+\. Nepal (.*)$", alone.text, re.M) == saved[1:2]
+    assert f"Path 2 of {len(saved)}." in alone.text
+    assert 'filename="world-Nepal-France-2.md"' in alone.headers["content-disposition"]
+    assert client.get(one.replace("path=2", "path=99")).status_code == 404
+    narrow = {**ends, "shortest": "1", "nohubs": "1", "type": "country", "relation": "borders", "steps": "8"}
+    told = client.get("/paths/file", params={**narrow, "format": "md"}).text
+    assert "--max-steps 8 --limit 10 --relation borders --type country --max-degree 67\n" in told
     assert 'filename="world-Nepal-France.md"' in text.headers["content-disposition"]
     assert "- France: `country#FRA`" in text.text
 
 
 def test_nodes_that_are_unknown_have_suggestions(client: Any) -> None:
-    chosen = shown(client.get("/paths", params={"from": "Sea", "to": "Nepal"})).partition("Instead of")[2]
-    assert chosen.startswith(" Sea : Red Sea")  # whole words before similar ones
+    chosen = shown(client.get("/paths", params={"from": "Sea", "to": "Nepal"})).partition("instead of")[2]
+    assert chosen.startswith(" Sea Red Sea sea")  # whole words before similar ones
     assert "No name is like xyzzyq" in shown(client.get("/paths", params={"from": "xyzzyq", "to": "Nepal"}))
     half = client.get("/paths", params={"from": "Nepal", "to": ""})
     assert "Now enter the other node, in the field To." in shown(half)
@@ -711,7 +737,12 @@ def test_rows_lead_to_the_nodes_that_they_name(client: Any) -> None:
 
 def test_two_nodes_lead_to_their_paths_first(client: Any) -> None:
     page = client.get("/search/reading", params={"q": "How are Nepal and France related?"})
-    assert shown(page).startswith("Paths between Nepal and France")
+    assert shown(page).startswith("Paths between Nepal and France What was understood")
+    assert "open" not in re.findall("<details[^>]*>", page.text)[0]
+    common = client.get("/search/reading", params={"q": "What do Nepal and France have in common?"})
+    assert shown(common).startswith("Paths between Nepal and France What was understood")
+    refused = client.get("/search/reading", params={"q": "Which countries frobnicate Nepal?"})
+    assert "Not answered" in shown(refused).partition("What was understood")[0]
     assert shown(page).count("'related'") <= 1
 
 
