@@ -621,15 +621,24 @@ class KnowledgeBase:
         """Search a batch of queries on all cores: query, rank, id, key, type, name, score; see :meth:`search`.
 
         ``queries`` is a file (:func:`kbkit.measures.files.read_queries`), a mapping from ids to texts, a list of texts
-        (numbered from 1) or a frame with the columns ``query`` and ``text``. Quotation marks have no meaning unless
+        (numbered from 1) or a frame with the columns ``query`` and ``text``. Without ``type``, the hits of a query are
+        of the type in the column or field ``type``, if it has one. Quotation marks have no meaning unless
         ``quotes=True``. Rankings are complete: weak hits are not left out. ``progress`` is called with (done, total).
         """
         from kbkit.measures.files import read_queries
+        from kbkit.search.query_types import search_by_type, types_of
 
         options.setdefault("quotes", False)
         if isinstance(queries, str | os.PathLike):
             queries = read_queries(queries)
-        return self._search(mode, k, within, type, rerank, embedder, options).many(queries, progress)
+
+        def searching(kind: str | None) -> Search:
+            return self._search(mode, k, within, kind, rerank, embedder, options)
+
+        own = [] if type else types_of(queries, self.schema)
+        if own:
+            return search_by_type(searching, queries, own, progress)  # type: ignore[arg-type] # a frame
+        return searching(type).many(queries, progress)
 
     def learn_ranking(
         self,

@@ -170,6 +170,9 @@ def path(
     max_degree: Annotated[
         int | None, typer.Option("--max-degree", metavar="N", help="Leave out nodes with more neighbours.")
     ] = None,
+    longer: Annotated[
+        bool, typer.Option("--longer", help="Add longer paths that avoid the hubs of the shortest ones.")
+    ] = False,
     plot: Picture = None,
     *,
     rendering: DrawnRendering,
@@ -187,7 +190,9 @@ def path(
 
     drawn = rendering.is_drawing()
     with KnowledgeBase(kb) as opened:
-        found = opened.paths(typed(start), typed(end), max_steps, limit, relation, type, max_degree=max_degree)
+        found = opened.paths(
+            typed(start), typed(end), max_steps, limit, relation, type, longer=longer, max_degree=max_degree
+        )
         if not found:
             raise _no_path(found, max_steps, bool(relation or type or max_degree is not None))
         write_drawing(context, found, plot)

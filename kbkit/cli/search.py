@@ -290,6 +290,7 @@ def run(
     from kbkit.kb import KnowledgeBase
     from kbkit.measures.files import check_run, read_queries, write_run
     from kbkit.search.model_search import prepare
+    from kbkit.search.query_types import types_of
 
     if names not in NAMES:
         raise UnknownNameError("kind of name", names, NAMES)
@@ -305,6 +306,7 @@ def run(
         counting(hidden, "queries") as progress,
     ):
         note(context, prepare(opened.stores, mode, progress))
+        own = [] if type else types_of(wanted, opened.schema)
         found = opened.search_many(
             wanted, k, mode, within, type, rerank=judge, embedder=ranking.embedder, progress=progress, **options
         )
@@ -316,6 +318,8 @@ def run(
             named = _named(found, names)
     write_run(named, output, tag or mode)
     notes = [f"{output}: {_counts(wanted.height, found.height, time.perf_counter() - started)}"]
+    if typed_queries := sum(kind is not None for kind in own):
+        notes.append(f"{plural(typed_queries, 'query', 'queries')} restricted to the type in the field type")
     if names == "auto" and (typed := found["id"].filter(named["node"] != found["key"]).n_unique()):
         whole = f"{plural(typed, 'node')} written as type#key, because other nodes have the key"
         notes.append(f"{whole}; --names key writes keys alone")

@@ -47,7 +47,7 @@ _TAIL = 0.01
 """Maximum fraction of values that are far out: where there are more, the values have a long tail."""
 _ENOUGH, _RARE = 500, 20
 """Number of values from which the tail above them is estimated, and of tables of which one has a value beyond it."""
-_LISTED = 1_000
+LISTED = 1_000
 """Maximum number of nodes of a finding in the table of nodes."""
 _TELLING = 4
 """Maximum number of attributes that tell nodes of equal names apart."""
@@ -102,7 +102,7 @@ def suspicious_nodes(stores: Stores, found: pl.DataFrame) -> pl.DataFrame:
     for one in map(Suspicion._make, found.filter(found["kind"] != "cardinality").iter_rows()):
         valued = one.kind in ("extreme", "spelling")
         value = f"CAST({identifier(one.part) if one.kind == 'extreme' else 'once'} AS VARCHAR)" if valued else "NULL"
-        rows = stores.tables.rows(f"SELECT id, {value} FROM ({one.sql}) LIMIT {_LISTED}")
+        rows = stores.tables.rows(f"SELECT id, {value} FROM ({one.sql}) LIMIT {LISTED}")
         names = stores.nodes.rows(node for node, _ in rows)
         parts += [(*one[:4], names[node].key, names[node].name, value) for node, value in rows]
     names_of = ("kind", "type", "part", "finding", "key", "name", "value")

@@ -280,6 +280,18 @@ def test_splits_of_json_lines(here: Here, world_kb: Path, tmp_path: Path, wordin
     wording(message, replace={str(tmp_path): "DIR"})
 
 
+def test_types_of_queries_restrict_their_hits(here: Here, world_kb: Path, tmp_path: Path) -> None:
+    (tmp_path / "q.jsonl").write_text(
+        '{"query": "1", "text": "Africa", "type": "lake"}\n{"query": "2", "text": "Nile"}'
+    )
+    done = here("run", world_kb, "q.jsonl", "-o", "r.trec", "-k", 3, "-m", "bm25", "--names", "reference")
+    assert "1 query restricted to the type in the field type" in done.stderr
+    nodes = [node for query, node, _ in shown(tmp_path / "r.trec") if query == "1"]
+    assert [node.partition("#")[0] for node in nodes] == ["lake"] * 3
+    whole = here("run", world_kb, "q.jsonl", "-o", "r.trec", "-k", 3, "-m", "bm25", "-t", "sea")
+    assert "restricted" not in whole.stderr
+
+
 def test_options_reach_the_search(here: Here, world_kb: Path, world: KnowledgeBase, tmp_path: Path) -> None:
     write(tmp_path, "q.txt")
     given: list[tuple[list[object], dict[str, Any]]] = [

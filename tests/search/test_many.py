@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kbkit
-from kbkit.errors import BadInputError, KbError
+from kbkit.errors import BadInputError, KbError, UnknownNameError
 from kbkit.kb import KnowledgeBase
 from kbkit.search.settings import MODES
 from kbkit.stores import vectors
@@ -267,3 +267,22 @@ def test_scores_are_numbers(kb: KnowledgeBase) -> None:
     for mode in MODES:
         scores = kb.search_many(QUERIES, k=50, mode=mode)["score"].to_numpy()
         assert np.isfinite(scores).all()
+
+
+def test_queries_may_name_the_type_of_their_answers(kb: KnowledgeBase) -> None:
+    texts = {"a": "Africa", "b": "Asia", "c": "Africa"}
+    asked = pl.DataFrame({"query": list(texts), "text": list(texts.values()), "type": ["river", None, "lake"]})
+    told: list[tuple[int, int]] = []
+    found = kb.search_many(asked, 5, "bm25", progress=lambda *done: told.append(done))
+    assert told[-1] == (3, 3)
+    for query, kind in (("a", "river"), ("b", None), ("c", "lake")):
+        alone = kb.search_many({query: texts[query]}, 5, "bm25", type=kind)
+        assert found.filter(query=query).drop("score").rows() == alone.drop("score").rows()
+        assert alone.height > 2
+    assert found["query"].unique(maintain_order=True).to_list() == list(texts)
+    of_seas = kb.search_many(asked, 5, "bm25", type="sea")  # an argument counts first
+    assert set(of_seas["type"]) == {"sea"}
+    other = asked.with_columns(type=pl.lit("bridge"))  # no type of the KB: another meaning
+    assert kb.search_many(other, 5, "bm25").equals(kb.search_many(texts, 5, "bm25"))
+    with pytest.raises(UnknownNameError, match="rivr"):
+        kb.search_many(asked.with_columns(type=pl.Series(["rivr", "sea", None])), 5, "bm25")

@@ -8,6 +8,7 @@ import io
 import json
 import random
 import re
+import shlex
 import shutil
 import signal
 import socket
@@ -34,16 +35,18 @@ import kbkit
 from kbkit.benchmarks.people.labels import Labels
 from kbkit.display import render
 from kbkit.errors import KbError, QueryTimeoutError
+from kbkit.graph import suspicions
 from kbkit.graph.nodes import degrees_of_all
 from kbkit.kb import KnowledgeBase
 from kbkit.measures.files import read_gold
-from kbkit.web.explore import access, links, query_results
+from kbkit.web.explore import access, check, links, query_results
 from kbkit.web.explore import query as query_screen
 from kbkit.web.explore.app import application
 from kbkit.web.explore.running import route
 from kbkit.web.explore.site import PageLimits
 from tests import hostile
 from tests.conftest import SCRIPT
+from tests.console import here
 from tests.explorer import HOST, TOKEN, opened, served
 
 PART = {"HX-Request": "true"}
@@ -266,6 +269,10 @@ def test_paths_are_listed_and_drawn(client: Any, world: KnowledgeBase) -> None:
     unknown = client.get("/paths", params={"from": "Frence", "to": "Tokyo"})
     assert unknown.status_code == 404
     assert "/paths?from=country%23FRA&to=Tokyo&steps=6" in Page(unknown.text).links()
+    assert re.search("Unknown node 'Frence'\\. Did you mean, instead of Frence .*France country", shown(unknown))
+    key = client.get("/paths", params={"from": "BTN", "to": "Tokyo"})  # of a country and a currency
+    links_of = [link for link in Page(key.text).links() if "BTN&to=Tokyo" in link]
+    assert links_of == [f"/paths?from={kind}%23BTN&to=Tokyo&steps=6" for kind in ("country", "currency")]
     assert client.get("/paths/data", params={**ends, "relation": "speaks"}, headers=PART).status_code == 400
     assert page.text.count(" checked") == len(world.schema.relations) + len(world.schema.node_types)
     assert "checked" not in re.sub(r'value="speaks" checked', "", re.sub(r'name="type"[^>]*', "", none.text))
@@ -290,14 +297,34 @@ def test_paths_avoid_hubs_and_types_and_are_saved_as_text(client: Any, world: Kn
     assert text.headers["content-type"].startswith("text/markdown")
     assert re.search(r"^# Nepal to France\n\n\d+ paths: .*^1\. Nepal .* France", text.text, re.S | re.M)
     assert re.search(r"## Source\n\nKB world, generation 0001, built on [\d-]{10}, licence .*; kbkit [\d.]+", text.text)
-    assert "/paths?from=Nepal&to=France>" in text.text
+    assert "127.0.0.1" not in text.text
+    command = shlex.split(re.findall(r"^    kbkit (path .*)$", text.text, re.M)[0])
+    assert command[:4] == ["path", "world.kb", "country#NPL", "country#FRA"]
+    same = here(command[0], world.directory.path, *command[2:], "-f", "json")
+    rows = pl.DataFrame(json.loads(same.stdout))
+    saved = re.findall(r"^\d+\. Nepal (.*)$", text.text, re.M)
+    names = rows.unique(["path", "step"]).sort("path", "step").group_by("path", maintain_order=True).agg("name")["name"]
+    assert [[name for name in own if name not in line] for own, line in zip(names, saved, strict=True)] == [
+        ["Nepal"] for _ in saved
+    ]
+    assert len(saved) > 1
+    listed = client.get("/paths", params=ends)
+    [one] = [html.unescape(link) for link in Page(listed.text).links() if link.endswith("path=2")]
+    alone = client.get(one)
+    assert re.findall(r"^\d+\. Nepal (.*)$", alone.text, re.M) == saved[1:2]
+    assert f"Path 2 of {len(saved)}." in alone.text
+    assert 'filename="world-Nepal-France-2.md"' in alone.headers["content-disposition"]
+    assert client.get(one.replace("path=2", "path=99")).status_code == 404
+    narrow = {**ends, "shortest": "1", "nohubs": "1", "type": "country", "relation": "borders", "steps": "8"}
+    told = client.get("/paths/file", params={**narrow, "format": "md"}).text
+    assert "--max-steps 8 --limit 10 --relation borders --type country --max-degree 67\n" in told
     assert 'filename="world-Nepal-France.md"' in text.headers["content-disposition"]
     assert "- France: `country#FRA`" in text.text
 
 
 def test_nodes_that_are_unknown_have_suggestions(client: Any) -> None:
-    chosen = shown(client.get("/paths", params={"from": "Sea", "to": "Nepal"})).partition("Instead of")[2]
-    assert chosen.startswith(" Sea : Red Sea")  # whole words before similar ones
+    chosen = shown(client.get("/paths", params={"from": "Sea", "to": "Nepal"})).partition("instead of")[2]
+    assert chosen.startswith(" Sea Red Sea sea")  # whole words before similar ones
     assert "No name is like xyzzyq" in shown(client.get("/paths", params={"from": "xyzzyq", "to": "Nepal"}))
     half = client.get("/paths", params={"from": "Nepal", "to": ""})
     assert "Now enter the other node, in the field To." in shown(half)
@@ -656,7 +683,36 @@ def test_suspicious_data_is_listed_with_queries(client: Any, world: KnowledgeBas
     assert nodes.filter((nodes["kind"] == "isolated") & (nodes["type"] == "lake"))["name"].len() == 1
     assert "Nodes that may be the same" in shown(client.get("/check/duplicates"))
     pairs = client.get("/check/duplicates", headers=PART)
-    assert len(Page(pairs.text).links()) == 1 + 2 * pl.read_csv(files["duplicates"].content).height
+    every = pl.read_csv(files["duplicates"].content)
+    types = [link for link in Page(pairs.text).links() if link.startswith("/check/duplicates")]
+    assert len(Page(pairs.text).links()) == len(types) + 1 + 2 * every.height
+    assert every["type"].n_unique() > 1
+    assert types == ["/check/duplicates", *(f"/check/duplicates?type={t}" for t in _by_count(every["type"]))]
+    kind = types[-1].partition("=")[2]
+    assert f'hx-get="{types[-1]}"' in client.get(types[-1]).text
+    own = client.get(types[-1], headers=PART)
+    [file] = [html.unescape(link) for link in Page(own.text).links() if link.startswith("/check/file")]
+    assert pl.read_csv(client.get(file).content).equals(every.filter(every["type"] == kind))
+    assert "are alike" in shown(client.get("/check/duplicates", params={"type": "x"}, headers=PART))
+    assert '<a href="/check" aria-current="page">Check</a>' in page.text
+
+
+def test_the_page_says_which_findings_the_file_cuts(
+    world_kb: Path, world: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check, "LISTED", 3)
+    monkeypatch.setattr(suspicions, "LISTED", 3)
+    client, found = opened(world), world.suspicions()
+    cut = found.filter((found["number"] > 3) & (found["kind"] != "cardinality"))
+    page = shown(client.get("/check"))
+    assert re.findall(r"CSV: the first 3 of ([\d,]+)", page) == [f"{number:,}" for number in cut["number"]]
+    nodes = pl.read_csv(client.get("/check/file", params={"of": "nodes"}).content)
+    counted = found.filter(found["kind"] != "cardinality")["number"].clip(upper_bound=3).sum()
+    assert (cut.height > 0, nodes.height) == (True, counted)
+
+
+def _by_count(values: pl.Series) -> list[str]:
+    return values.value_counts().sort("count", "type", descending=[True, False])["type"].to_list()
 
 
 def test_rows_lead_to_the_nodes_that_they_name(client: Any) -> None:
@@ -681,7 +737,12 @@ def test_rows_lead_to_the_nodes_that_they_name(client: Any) -> None:
 
 def test_two_nodes_lead_to_their_paths_first(client: Any) -> None:
     page = client.get("/search/reading", params={"q": "How are Nepal and France related?"})
-    assert shown(page).startswith("Paths between Nepal and France")
+    assert shown(page).startswith("Paths between Nepal and France What was understood")
+    assert "open" not in re.findall("<details[^>]*>", page.text)[0]
+    common = client.get("/search/reading", params={"q": "What do Nepal and France have in common?"})
+    assert shown(common).startswith("Paths between Nepal and France What was understood")
+    refused = client.get("/search/reading", params={"q": "Which countries frobnicate Nepal?"})
+    assert "Not answered" in shown(refused).partition("What was understood")[0]
     assert shown(page).count("'related'") <= 1
 
 
@@ -1228,6 +1289,7 @@ def test_known_answers_are_judged(world_kb: Path, tmp_path: Path) -> None:
     page = client.post("/label", data=sent)
     assert page.url.path == "/label/1"
     assert len(labels.query("1").pool) >= 54
+    assert "The 54 answers are among the hits." in shown(page)
     assert "area (km²)" in shown(page)  # facts to judge by
     again = client.post("/label", data={**sent, "answers": "river{max length_km}"})
     assert (again.url.path, labels.query("1").pool[-1].partition("#")[0]) == ("/label/1", "river")
@@ -1249,11 +1311,57 @@ def test_known_answers_are_judged(world_kb: Path, tmp_path: Path) -> None:
     assert set(added[1:]).isdisjoint(labels.query("1").pool)
     assert labels.last_added("1") == []
     again = client.post("/label/1/add", data={"answers": "mountain{max height_m}", "annotator": "ann"})
-    assert "Nothing was added: the answer is among the hits." in shown(again)
+    assert "The answer is among the hits." in shown(again)
     for wrong, said in (({"node": "Nepall"}, "Nepall"), ({"answers": "countri"}, "countri"), ({}, "Nothing to add")):
         refused = client.post("/label/1/add", data={**wrong, "annotator": "ann"})
         assert (refused.status_code >= 400, said in shown(refused)) == (True, True)
     assert client.post("/label", data={**sent, "answers": "countri"}).status_code == 400
+
+
+def test_answers_of_a_reading_join_unless_they_are_many(world_kb: Path, tmp_path: Path) -> None:
+    kb = kbkit.open(shutil.copytree(world_kb, tmp_path / "w.kb"))
+    client, labels = opened(kb), Labels(kb)
+    few = client.post("/label", data={"q": "Which countries border Nepal?", "annotator": "ann"})
+    assert re.search("Read as countries .*Nepal ; 2 answers joined", shown(few))
+    many = client.post("/label", data={"q": "Which countries are in Africa?", "annotator": "ann", "k": "10"})
+    told = re.search("of its 54 answers are among the hits Add (\\d+) more", shown(many))
+    assert told is not None
+    before = labels.query("2").pool
+    [(_, form)] = [
+        (tag, attrs) for tag, attrs in Page(many.text).found if tag == "input" and attrs.get("name") == "answers"
+        and attrs.get("type") == "hidden"
+    ]  # fmt: skip
+    added = client.post("/label/2/add", data={"answers": form["value"], "annotator": "ann"})
+    assert len(labels.query("2").pool) == len(before) + int(told[1])
+    assert "54 answers joined" in shown(added)
+    client.post("/label/2/undo", data={})
+    assert labels.query("2").pool == before
+    typed = client.post("/label", data={"q": "Which countries are in Africa?", "annotator": "ann", "type": "river"})
+    assert "there are no answers of the type river" in shown(typed)
+    assert "Read as" not in shown(client.post("/label", data={"q": "long rivers", "annotator": "ann"}))
+
+
+def test_the_type_of_the_answers_is_edited_and_downloaded(world_kb: Path, tmp_path: Path) -> None:
+    kb = kbkit.open(shutil.copytree(world_kb, tmp_path / "w.kb"))
+    client, labels = opened(kb), Labels(kb)
+    query = labels.write("big water in Africa", "ann", type="river")
+    labels.grade(query.id, query.pool[0], 2, "bob")
+    client.get("/label/1", params={"annotator": "ann"})
+    sent = {"q": query.text, "note": "", "annotator": "ann", "type": "lake"}
+    page = client.post("/label/1/edit", data=sent)
+    pool = labels.query("1").pool
+    assert pool[0] == query.pool[0]  # it is graded
+    assert {node.partition("#")[0] for node in pool[1:]} == {"lake"}
+    assert "Answers of the type lake" in shown(page)
+    refused = client.post("/label/1/edit", data={**sent, "type": "lak"})
+    assert (refused.status_code, "Unknown type 'lak'" in shown(refused)) == (404, True)
+    whole = client.post("/label/1/edit", data={**sent, "type": ""})
+    assert ("Answers of the type" in shown(whole), labels.query("1").pool[: len(pool)]) == (False, pool)
+    assert "type" not in json.loads(client.get("/label/file", params={"format": "jsonl"}).text)
+    client.post("/label/1/edit", data=sent)
+    (tmp_path / "l.jsonl").write_bytes(client.get("/label/file", params={"format": "jsonl"}).content)
+    assert json.loads((tmp_path / "l.jsonl").read_text())["type"] == "lake"
+    assert set(kb.search_many(tmp_path / "l.jsonl", 5, "bm25")["type"]) == {"lake"}
 
 
 def test_queries_are_pasted_edited_and_deleted(world_kb: Path, tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ As in TREC, the first hits of every retriever are pooled and graded by people wh
 them: 2 for an answer, 1 for an answer in part, 0 for none. STaRK's authors completed the answers of human-generated
 queries by hand (section 2.6 and appendix C); :mod:`kbkit.benchmarks.stark.human` writes labelled queries in its format.
 
-Answers that are known beforehand join the pool: those of a question that is read with certainty, and those that a
-person adds, such as the answers of an expression.
+Answers that are known beforehand join the pool: those of a question that is read with certainty, unless they are more
+than twice as many as the hits asked for, and those that a person adds, such as the answers of an expression.
 
 Where annotators disagree, a person can decide: see :meth:`Labels.decide`.
 
@@ -17,7 +17,7 @@ are in ``decisions/NAME.jsonl``. Each query and each grade is saved at once.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -33,6 +33,7 @@ from kbkit.errors import KbError, UnknownNameError, check_unicode
 from kbkit.measures.agreement import agreement_table
 from kbkit.measures.frames import Gold
 from kbkit.measures.records import content, records
+from kbkit.questions.understood import in_words
 from kbkit.search.settings import RETRIEVERS, missing_stores
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ POOLED = (*RETRIEVERS, "relational")
 """The modes whose hits are pooled."""
 MOST_ANSWERS = 100
 """Maximum number of answers of a question or an expression that join a pool at once."""
+MOST_TIMES = 2
+"""Maximum number of answers of a reading that join a pool, in numbers of hits of a retriever."""
 LONGEST = 2_000
 """Maximum number of characters of a query or a note."""
 _GRADE = "grade"
@@ -62,7 +65,8 @@ class LabelledQuery:
     """A query: the ``annotator`` who wrote it, when, for which node (``type#key``; "" for none), and its ``pool``.
 
     The pool is a list of ``type#key`` in the order in which they are shown, which tells nothing about the retrievers.
-    ``type`` is the type of the answers ("": any).
+    ``type`` is the type of the answers ("": any), and ``reading`` the expression that the text was read as with
+    certainty ("": it was not).
     """
 
     id: str
@@ -73,6 +77,7 @@ class LabelledQuery:
     note: str = ""
     written: str = ""
     type: str = ""
+    reading: str = ""
     deleted: bool = False
 
 
@@ -85,6 +90,18 @@ class PoolNode(NamedTuple):
     key: str
     name: str
     text: str
+
+
+class LabelReading(NamedTuple):
+    """What a query was read as, in words, the first of its answers that the pool lacks, and two numbers of answers.
+
+    There are ``total`` answers; ``joined`` of the first ones are in the pool.
+    """
+
+    phrase: str
+    missing: list[str]
+    joined: int
+    total: int
 
 
 class Disagreement(NamedTuple):
@@ -167,25 +184,43 @@ class Labels:
         if node:
             described = self._kb.node(node)
             node = f"{described.type}#{described.key}"
-            if type and type not in (described.type, *described.other_types):
-                raise KbError(f"{node} is not of the type {type}", f"Choose the type {described.type}, or another node")
-        text, note = self._checked(text, note, node)
-        pool = self._pool(text, k, type, [*self._known(nodes), *([node] if node else [])])
+        text, note = self._checked(text, note, node, type)
+        pool, reading = self._pool(text, k, type, [*self._known(nodes), *([node] if node else [])])
         with one_writer(self._queries):
             number = str(1 + max(map(int, self._every()), default=0))
-            query = LabelledQuery(number, text, annotator, pool, node, note, now(), type)
+            query = LabelledQuery(number, text, annotator, pool, node, note, now(), type, reading)
             append_json(self._queries, to_json(query))
         if node:
             self.grade(number, node, ANSWER, annotator)
         return query
 
-    def edit(self, number: str, text: str, note: str, k: int = 10) -> LabelledQuery:
-        """Change the text and the note of a query. The hits of another text join the pool; grades are kept."""
+    def edit(
+        self,
+        number: str,
+        text: str,
+        note: str,
+        k: int = 10,
+        type: str | None = None,  # noqa: A002 - as in search
+    ) -> LabelledQuery:
+        """Change the text, the note and the ``type`` of the answers of a query ("": any; None: as before).
+
+        The hits of another text or type join the pool. Of another type, nodes of other types that nobody graded leave
+        it. Grades are kept.
+        """
         check_range("number of hits", k)
         query = self.query(number)
-        text, note = self._checked(text, note, query.node)
-        found = self._pool(text, k, query.type) if text != query.text else []
-        return self._changed(number, found, text=text, note=note)
+        kind = query.type if type is None else type
+        if kind:
+            self._kb.schema.type(kind)
+        text, note = self._checked(text, note, query.node, kind)
+        if (text, kind) == (query.text, query.type):
+            return self._changed(number, note=note)
+        found, reading = self._pool(text, k, kind)
+        left: set[str] = set()
+        if kind not in ("", query.type):
+            graded = {node for own in self._all().values() for of, node in own if of == number}
+            left = {node for node in query.pool if node.partition("#")[0] != kind and node not in graded}
+        return self._changed(number, found, left, text=text, note=note, type=kind, reading=reading)
 
     def add(self, number: str, nodes: Sequence[str]) -> LabelledQuery:
         """Add nodes (``type#key``) to the pool of a query, after the others; those that it has stay."""
@@ -227,10 +262,14 @@ class Labels:
         """Delete a query. Its grades and decisions do not count any more."""
         self._changed(number, deleted=True)
 
-    def _changed(self, number: str, nodes: Sequence[str] = (), **fields: Any) -> LabelledQuery:
+    def _changed(
+        self, number: str, nodes: Sequence[str] = (), left: Collection[str] = (), **fields: Any
+    ) -> LabelledQuery:
+        """Change fields of a query, and its pool: nodes that have ``left`` it, and others that join it."""
         with one_writer(self._queries):
             query = self.query(number)
-            changed = replace(query, pool=list(dict.fromkeys([*query.pool, *nodes])), **fields)
+            kept = (node for node in query.pool if node not in left)
+            changed = replace(query, pool=list(dict.fromkeys([*kept, *nodes])), **fields)
             if changed != query:
                 append_json(self._queries, to_json(changed))
         return changed
@@ -244,8 +283,11 @@ class Labels:
                 raise KbError(f"{node} is not written as type#key")
         return nodes
 
-    def _checked(self, text: str, note: str, node: str) -> tuple[str, str]:
-        """Return a query and a note without needless spaces. Raises :class:`KbError` for an invalid one."""
+    def _checked(self, text: str, note: str, node: str, type: str) -> tuple[str, str]:  # noqa: A002
+        """Return a query and a note without needless spaces.
+
+        Raises :class:`KbError` for an invalid one, and if the node that it is written for is not of the type.
+        """
         text, note = " ".join(text.split()), note.strip()
         for noun, value in (("query", text), ("note", note)):
             check_unicode(value, f"the {noun}")
@@ -255,6 +297,8 @@ class Labels:
             raise KbError("The query is empty", "Write a question or some words")
         if node:
             described = self._kb.node(node)
+            if type and type not in (described.type, *described.other_types):
+                raise KbError(f"{node} is not of the type {type}", f"Choose the type {described.type}, or another node")
             if name := leaks(text, (described.name, *described.aliases)):
                 raise KbError(f"The query contains the name {name}", "Rewrite it without the name")
         return text, note
@@ -271,27 +315,43 @@ class Labels:
         first = nodes.frame(ids[:MOST_ANSWERS], ("type", "key"))
         return [f"{kind}#{key}" for kind, key in first.iter_rows()], len(ids)
 
-    def _pool(self, text: str, k: int, type: str, nodes: Sequence[str] = ()) -> list[str]:  # noqa: A002
-        """Return given nodes, the answers to a question and the hits, in an order that does not tell which is which."""
+    def _pool(self, text: str, k: int, type: str, nodes: Sequence[str] = ()) -> tuple[list[str], str]:  # noqa: A002
+        """Return given nodes, the answers to a question and the hits, in an order that does not tell which is which.
+
+        Also return the expression that the text was read as with certainty ("": it was not).
+        """
         modes = [mode for mode in POOLED if not missing_stores(self._kb.stores, mode)]
         if not modes:
             raise KbError("The KB has neither full text nor vectors", "Run kbkit build KB text")
-        names = {*nodes, *self._sure_answers(text, type)}
+        reading = self._sure_reading(text)
+        answers, count = self._first(self._kb.answers(reading), type) if reading else ([], 0)
+        names = {*nodes, *(answers if count <= MOST_TIMES * k else ())}
         for mode in modes:
             hits = self._kb.search(text, k, mode, type=type or None, include_weak=True)
             names |= {f"{kind}#{key}" for kind, key in hits.select("type", "key").iter_rows()}
         pool = sorted(names)
         order = np.random.default_rng(zlib.crc32(text.encode())).permutation(len(pool))
-        return [pool[at] for at in order.tolist()]
+        return [pool[at] for at in order.tolist()], reading
 
-    def _sure_answers(self, text: str, type: str) -> list[str]:  # noqa: A002
-        """Return the first answers to a question for nodes that is read with certainty."""
+    def _sure_reading(self, text: str) -> str:
+        """Return the expression of a question for nodes that is read with certainty; "" for another text."""
         if not self._kb.has("adjacency"):
-            return []
+            return ""
         read = self._kb.ask(text)
-        if read.answers is None or not read.is_sure or read.value is not None:
-            return []
-        return self._first(read.answers, type)[0]
+        return "" if read.answers is None or not read.is_sure or read.value is not None else read.expression
+
+    def reading(self, query: LabelledQuery) -> LabelReading | None:
+        """Return what a query was read as with certainty; None if it was not, or if the KB has changed since."""
+        if not query.reading:
+            return None
+        try:
+            answers = self._kb.answers(query.reading)
+        except KbError:
+            return None
+        (first, total), pool = self._first(answers, query.type), set(query.pool)
+        missing = [node for node in first if node not in pool]
+        phrase = in_words(answers, self._kb.stores) or query.reading
+        return LabelReading(phrase, missing, len(first) - len(missing), total)
 
     def pool_node(self, reference: str) -> PoolNode:
         """Return a node with the beginning of its texts. Raises :class:`KbError` for an unknown one."""
@@ -413,9 +473,15 @@ class Labels:
         return judged(self._all(), {query.id: query.text for query in self.queries()}, decided)  # type: ignore[arg-type]
 
     def gold(self) -> Gold:
-        """Return the judgements as answers that runs are scored against, with nodes named as in runs of kbkit."""
+        """Return the judgements as answers that runs are scored against, with nodes named as in runs of kbkit.
+
+        If some query has a type of answers, the queries have a column ``type``, which runs use.
+        """
         judgements = self.judgements()
         queries = judgements.select("query", "text").unique(maintain_order=True)
+        types = {query.id: query.type for query in self.queries() if query.type}
+        if not queries.filter(queries["query"].is_in(list(types))).is_empty():
+            queries = queries.with_columns(queries["query"].replace_strict(types, default=None).alias("type"))
         named = self._kb.stores.nodes.shortest_references(judgements)
         return Gold(judgements.select("query", named, relevance="grade"), queries)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from kbkit.graph.suspicions import KINDS, suspicious_nodes
+from kbkit.graph.suspicions import KINDS, LISTED, suspicious_nodes
 from kbkit.web.explore import links
 from kbkit.web.explore.site import is_part
 
@@ -39,20 +39,29 @@ class _Check:
     def page(self, request: Request) -> Response:
         """Show the findings by kind."""
         found = self._found
-        return self._site.page("check.html", request, kinds=KINDS, found=found, total=sum(map(len, found.values())))
+        total = sum(map(len, found.values()))
+        return self._site.page("check.html", request, kinds=KINDS, found=found, total=total, listed=LISTED)
 
     def duplicates(self, request: Request) -> Response:
-        """Show pairs of nodes that may be the same."""
+        """Show pairs of nodes that may be the same, of all types or of one."""
+        kind = links.text(request, "type")
         if not is_part(request):
-            return self._site.page("duplicates.html", request)
-        return self._site.page("duplicates_table.html", request, pairs=self._pairs.rows(named=True))
+            return self._site.page("duplicates.html", request, type=kind)
+        return self._site.page(
+            "duplicates_table.html",
+            request,
+            type=kind,
+            counts=self._pairs["type"].value_counts().sort("count", "type", descending=[True, False]).rows(),
+            total=self._pairs.height,
+            pairs=self._pairs_of(kind).rows(named=True),
+        )
 
     def file(self, request: Request) -> Response:
         """Return the findings, their nodes or the pairs of similar nodes as CSV."""
         tables: dict[str, Callable[[], pl.DataFrame]] = {
             "findings": self._site.kb.suspicions,
             "nodes": lambda: suspicious_nodes(self._site.kb.stores, self._site.kb.suspicions()),
-            "duplicates": lambda: self._pairs,
+            "duplicates": lambda: self._pairs_of(links.text(request, "type")),
         }
         kind = links.text(request, "of")
         if kind not in tables:
@@ -60,6 +69,10 @@ class _Check:
         return Response(
             tables[kind]().write_csv(), media_type="text/csv", headers=self._site.attachment("csv", "check", kind)
         )
+
+    def _pairs_of(self, kind: str) -> pl.DataFrame:
+        """Return the pairs of a type ("": of all)."""
+        return self._pairs.filter(self._pairs["type"] == kind) if kind else self._pairs
 
     @cached_property
     def _pairs(self) -> pl.DataFrame:

@@ -82,7 +82,6 @@ class _Label:
         return types.pop() if len(types) == 1 else ""
 
     def _form(self, request: Request, given: dict[str, Any], problem: KbError | None, many: str = "") -> Response:
-        kb = self._site.kb
         row = None
         if given["node"]:
             node = self._labels.pool_node(given["node"])
@@ -101,10 +100,13 @@ class _Label:
             open=self._labels.next_open(given["annotator"]) if given["annotator"] else None,
             apart=[one.decision is not None for one in self._labels.disagreements()],
             depths=_DEPTHS,
-            types=[kind.name for kind in kb.schema.node_types if kind.members],
+            types=self._types(),
             longest=LONGEST,
             most=(_MOST_QUERIES, MOST_ANSWERS),
         )
+
+    def _types(self) -> list[str]:
+        return [kind.name for kind in self._site.kb.schema.node_types if kind.members]
 
     def _progress(self) -> dict[str, list[dict[str, Any]]]:
         """Return the progress of all annotators by query."""
@@ -186,6 +188,9 @@ class _Label:
             agreement=self._labels.agreement(query.id).rows(named=True),
             grades=GRADES,
             longest=LONGEST,
+            most=MOST_ANSWERS,
+            types=self._types(),
+            reading=self._labels.reading(query),
             answers=links.number(request, "answers", 0, 0, 2**31),
             added=self._labels.last_added(query.id),
             open=self._labels.next_open(annotator, query.id) if annotator else None,
@@ -201,6 +206,9 @@ class _Label:
             if not any(given.values()):
                 raise KbError("Nothing to add", "Name a node, or write an expression")
             nodes, count = self._labels.answers(given["answers"]) if given["answers"] else ([], 0)
+            query = self._labels.query(number)
+            if given["answers"] == query.reading and (reading := self._labels.reading(query)):
+                nodes, count = reading.missing, reading.total  # of the type of the query
             if given["node"]:
                 row = self._site.kb.stores.nodes.row(self._site.kb.find(given["node"]))
                 nodes.append(f"{row.type}#{row.key}")
@@ -215,11 +223,11 @@ class _Label:
         return _to_query(request.path_params["number"])
 
     def edit(self, request: Request) -> Response:
-        """Change the text and the note of a query."""
+        """Change the text, the note and the type of the answers of a query."""
         form, number = request.state.form, request.path_params["number"]
-        given = {name: form.get(name, "") for name in ("q", "note")}
+        given = {name: form[name] for name in ("q", "note", "type") if name in form}
         try:
-            self._labels.edit(number, given["q"], given["note"], _depth(form))
+            self._labels.edit(number, given.get("q", ""), given.get("note", ""), _depth(form), given.get("type"))
         except KbError as error:
             return self._query(request, form.get("annotator", ""), given, error)
         return _to_query(number)

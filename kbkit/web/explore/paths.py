@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import shlex
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from kbkit.display.render import clean
@@ -54,7 +56,7 @@ class _Paths:
                 found = self._found(asked)
             except KbError as error:  # with the form, where it can be mended
                 problem = error
-        schema = self._site.kb.schema
+        schema, meant = self._site.kb.schema, self._meant(asked) if problem else {}
         status = status_of(problem) if problem else 200
         return self._site.page(
             "paths.html",
@@ -62,8 +64,9 @@ class _Paths:
             status,
             **{**asked, **{end: self._site.reference(asked[end]) for end in ("start", "end")}},
             found=found,
-            problem=said(problem),
-            meant=self._meant(asked) if problem else {},
+            # Without a hint if the names in it are links below.
+            problem=said(KbError(problem.message) if problem and meant and all(meant.values()) else problem),
+            meant=meant,
             all_relations=list(self._site.relation_headings.items()),
             all_types=[(t.name, t.members) for t in schema.node_types if t.members],
             hub=hub_degree(self._site.kb.stores),
@@ -80,8 +83,8 @@ class _Paths:
                 self._site.kb.find(asked[end])
             except KbError:
                 nodes = self._site.kb.stores.nodes
-                same = nodes.by_name(None, [asked[end]])[0]
-                close = same[:_CLOSE] or nodes.closest(asked[end], limit=_CLOSE)
+                same = {row.id: row for found in (nodes.by_key, nodes.by_name) for row in found(None, [asked[end]])[0]}
+                close = list(same.values())[:_CLOSE] or nodes.closest(asked[end], limit=_CLOSE)
                 given = {"from_": asked["start"], "to": asked["end"], "steps": asked["steps"]}
                 given |= {"relation": asked["relations"], "type": asked["types"]}
                 given |= {flag: 1 for flag in ("shortest", "nohubs") if asked[flag]}
@@ -104,20 +107,35 @@ class _Paths:
         return JSONResponse(shown, headers={"Cache-Control": "no-store"})
 
     def file(self, request: Request) -> Response:
-        """Return the drawing as GraphML, or the list of paths as Markdown."""
-        found = self._found(_asked(request))
+        """Return the drawing as GraphML, or the list of paths, or the one with a number, as Markdown."""
+        asked = _asked(request)
+        found, chosen = self._found(asked), links.number(request, "path", 0, 0, 100)
         if links.text(request, "format") != "md":
             return graphml(self._site, found)
-        address = str(request.url.replace(path="/paths").remove_query_params("format"))
-        headers = self._site.attachment("md", found.start.name, found.end.name)
-        text = self._markdown(found, address)
+        if chosen > len(found):
+            raise HTTPException(404, f"There is no path {chosen}.")
+        words = (found.start.name, found.end.name, *([str(chosen)] if chosen else []))
+        headers = self._site.attachment("md", *words)
+        text = self._markdown(found, self._command(found, asked), chosen)
         return Response(text.encode("utf-8", "replace"), media_type="text/markdown", headers=headers)
 
-    def _markdown(self, found: Paths, address: str) -> str:
-        """Return the paths in words, with what they are from, and the references of the nodes below."""
+    def _command(self, found: Paths, asked: dict[str, Any]) -> str:
+        """Return the command that finds the same paths."""
+        given = ["kbkit", "path", f"{self._site.kb.schema.name}.kb", found.start.reference, found.end.reference]
+        given += ["--max-steps", str(asked["steps"]), "--limit", str(asked["limit"])]
+        given += [word for name in asked["relations"] for word in ("--relation", name)]
+        given += [word for name in asked["types"] for word in ("--type", name)]
+        given += ["--max-degree", str(hub_degree(self._site.kb.stores))] if asked["nohubs"] else []
+        given += [] if asked["shortest"] else ["--longer"]
+        return re.sub(r"\s", " ", clean(shlex.join(given)))
+
+    def _markdown(self, found: Paths, command: str, chosen: int) -> str:
+        """Return the paths in words (0: all, or the ``chosen`` one), what they are from, and the nodes' references."""
         lines: list[str] = []
         places: dict[int, Place] = {}
         for number, path in enumerate(found, 1):
+            if chosen not in (0, number):
+                continue
             said = "".join(f" {words} {_escaped(node.name)}" for words, node in _in_words(self._site.kb.schema, path))
             weight = f" (weight {path.weight:.1f})" if len(path) > 1 else ""
             lines.append(f"{number}. {_escaped(path.start.name)}{said}{weight}")
@@ -126,7 +144,8 @@ class _Paths:
         title = f"# {_escaped(found.start.name)} to {_escaped(found.end.name)}"
         note = "The weight is the sum of log₂ of the numbers of neighbours of the nodes between the ends."
         listed = ["", "## Nodes", "", *nodes, "", "## Source", "", f"{_escaped(self._site.source())}.", ""]
-        return "\n".join([title, "", f"{found.summary}. {note}", "", *lines, *listed, f"<{address}>", ""])
+        summary = f"Path {chosen} of {len(found)}" if chosen else found.summary
+        return "\n".join([title, "", f"{summary}. {note}", "", *lines, *listed, f"    {command}", ""])
 
     def _found(self, asked: dict[str, Any]) -> Paths:
         given = (asked["start"], asked["end"], asked["steps"], asked["limit"])
