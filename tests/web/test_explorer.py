@@ -32,7 +32,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 import kbkit
-from kbkit.benchmarks.people.labels import Labels
+from kbkit.benchmarks.people.labels import LabelReading, Labels
 from kbkit.display import render
 from kbkit.errors import KbError, QueryTimeoutError
 from kbkit.graph import suspicions
@@ -737,12 +737,14 @@ def test_rows_lead_to_the_nodes_that_they_name(client: Any) -> None:
 
 def test_two_nodes_lead_to_their_paths_first(client: Any) -> None:
     page = client.get("/search/reading", params={"q": "How are Nepal and France related?"})
-    assert shown(page).startswith("Paths between Nepal and France What was understood")
-    assert "open" not in re.findall("<details[^>]*>", page.text)[0]
+    assert re.match(r"Paths between Nepal and France As a question: \d+ readings? Not answered", shown(page))
+    assert re.findall("<details[^>]*>", page.text)[0] == "<details>"  # closed
     common = client.get("/search/reading", params={"q": "What do Nepal and France have in common?"})
-    assert shown(common).startswith("Paths between Nepal and France What was understood")
-    refused = client.get("/search/reading", params={"q": "Which countries frobnicate Nepal?"})
-    assert "Not answered" in shown(refused).partition("What was understood")[0]
+    assert shown(common).startswith("Paths between Nepal and France As a question:")
+    connects = client.get("/search/reading", params={"q": "What connects Nepal and France?"})
+    assert shown(connects).startswith("Paths between Nepal and France As a question:")
+    other = client.get("/search/reading", params={"q": "When did Nepal visit France?"})
+    assert shown(other).startswith("Paths between Nepal and France Not answered")
     assert shown(page).count("'related'") <= 1
 
 
@@ -1318,13 +1320,15 @@ def test_known_answers_are_judged(world_kb: Path, tmp_path: Path) -> None:
     assert client.post("/label", data={**sent, "answers": "countri"}).status_code == 400
 
 
-def test_answers_of_a_reading_join_unless_they_are_many(world_kb: Path, tmp_path: Path) -> None:
+def test_answers_of_a_reading_join_unless_they_are_many(
+    world_kb: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     kb = kbkit.open(shutil.copytree(world_kb, tmp_path / "w.kb"))
     client, labels = opened(kb), Labels(kb)
     few = client.post("/label", data={"q": "Which countries border Nepal?", "annotator": "ann"})
     assert re.search("Read as countries .*Nepal ; 2 answers joined", shown(few))
     many = client.post("/label", data={"q": "Which countries are in Africa?", "annotator": "ann", "k": "10"})
-    told = re.search("of its 54 answers are among the hits Add (\\d+) more", shown(many))
+    told = re.search("its 54 answers did not all join the hits: \\d+ are among them Add (\\d+) more", shown(many))
     assert told is not None
     before = labels.query("2").pool
     [(_, form)] = [
@@ -1339,6 +1343,12 @@ def test_answers_of_a_reading_join_unless_they_are_many(world_kb: Path, tmp_path
     typed = client.post("/label", data={"q": "Which countries are in Africa?", "annotator": "ann", "type": "river"})
     assert "there are no answers of the type river" in shown(typed)
     assert "Read as" not in shown(client.post("/label", data={"q": "long rivers", "annotator": "ann"}))
+    for reading, told in (
+        (LabelReading("x", ["country#NPL"], 0, 109), "Read as x ; its 109 answers did not join the hits Add 1 of them"),
+        (LabelReading("x", [], 100, 109), "Read as x ; 100 of its 109 answers joined"),
+    ):
+        monkeypatch.setattr(Labels, "reading", lambda *_, reading=reading: reading)
+        assert told in shown(client.get("/label/1", params={"annotator": "ann"}))
 
 
 def test_the_type_of_the_answers_is_edited_and_downloaded(world_kb: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -40,6 +41,12 @@ _FACETED = 200
 _FACETS_SECONDS = 0.5
 _OTHERS = 3
 """Other readings of a question that is answered."""
+_ASKS_PATHS = re.compile(
+    r"^(how|what|in what way|is|are|do|does)\b.*\b(related|connected|linked|in common"
+    r"|(relation|relationship|connection|link)s? (between|of))\b|^what (connects|links|relates)\b",
+    re.IGNORECASE,
+)
+"""Questions about what two nodes have to do with each other, to which their paths are the answer."""
 _DOUBTFUL = 0.2
 """Minimum confidence to show readings of words that do not have the form of a question."""
 
@@ -145,6 +152,7 @@ class _Search:
             is_question=is_question(question),
             is_name=bool(len(self._site.kb.stores.nodes.called(question))),
             ends=self._ends(read),
+            asks_paths=bool(_ASKS_PATHS.search(question)),
         )
 
     def _ends(self, read: AskResult) -> list[str]:
