@@ -21,7 +21,7 @@ from kbkit.answers.syntax import (
     Superlative,
     ValueColumn,
 )
-from kbkit.english.question_words import Adjective
+from kbkit.english.question_words import LIGHT_VERBS, Adjective
 from kbkit.english.words import is_plural
 from kbkit.questions.clauses import AskedTarget, is_type
 from kbkit.questions.group_plans import GroupPlanner
@@ -29,6 +29,8 @@ from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.lexicon import LITERAL
 from kbkit.questions.meanings import ALIKE, NotReadError
 
+_SAYING = 0.4
+"""Least similarity of a word and the relation that it says two names have."""
 _OTHER = 0.8
 """Least score of a label that means an attribute of other nodes beside the ones asked for."""
 
@@ -142,8 +144,10 @@ class Planner(GroupPlanner):
         similar = self.elements.labels.similarity
         for word in [word for word in clauses.unexplained if max(similar(word)[[*labels]]) >= LITERAL]:
             self._explain(word)
-        if clauses.unexplained and len(same) > 1:
-            raise NotReadError(f"'{clauses.unexplained[0]}'")
+        is_said = any(max(similar(word)[[*labels]]) >= _SAYING for word in self._words)
+        unsaid = [word for word in clauses.unexplained if not is_said and word not in LIGHT_VERBS]
+        if unsaid or (clauses.unexplained and len(same) > 1):
+            raise NotReadError(f"'{clauses.unexplained[0]}'")  # did they fight: not whether they share a border
         ends = [self._named_node(node) for node in best[2:]]
         ways = tuple(self._followed(ends[0], path) for _, path, *_ in same)
         return Combine("&", (ways[0] if len(ways) == 1 else Combine("|", ways), ends[1]))

@@ -64,6 +64,7 @@ REFUSED = (
     "what did Lea's supervisor publish?",
     "how many comedies per decade",
     "tall films",
+    "did Denmark fight Norway?",  # not whether they share a border
     "films directed by Ida Holm in which she also acts",
     "films with either Tom Vance or Ana Ruiz made in Denmark",  # not any of the three
     "Which films have no director?",  # all have one, and *director* is a topic too
