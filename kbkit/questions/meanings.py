@@ -142,8 +142,8 @@ class Meanings:
         [before] = self._tokens[link.first - 1 : link.first] or [""]
         if self._are_places(kind) and (before in _WHERE or is_of_people(link.text.casefold())):
             return 1.0, ""
-        is_apart = before in PREPOSITIONS and kind != self.focus
-        ways = self._paths(self.focus, kind)[:1] if is_apart else []
+        is_apart = before in PREPOSITIONS and self.focus not in (kind, -1)
+        ways = [way for way in self._paths(self.focus, kind)[:1] if way] if is_apart else []
         names = {word for way in ways for word in label_words(self.elements.relation_label(way[-1]))}
         return float(before in names), ""
 
