@@ -230,6 +230,7 @@ def _against_voice(
     counted = (elements.kind[at] == MOST_NEIGHBOURS) | (elements.kind[at] == COMPARED_NEIGHBOURS)
     hop = np.where(counted, elements.hop[at], np.minimum(at, elements.hops - 1))
     is_hop = (rows >= 0) & (counted | (elements.kind[at] == HOP)) & elements.reversible[hop] & (position >= 0)
+    is_hop &= elements.inverse[hop] != hop  # not of what holds both ways
     is_hop[:, 1:] &= ~back
     total = np.zeros(len(rows))
     named = np.full(rows.shape[1], -1)
