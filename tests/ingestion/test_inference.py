@@ -326,6 +326,8 @@ def kept(cell: Any, text: str, values: set[str]) -> bool:
         return True
     if re.fullmatch(r"(19|20)\d{6}", cell) and f"{cell[:4]}-{cell[4:6]}-{cell[6:]}" in values:
         return True
+    if re.fullmatch(r"\d{9,10}", cell):  # seconds since 1970
+        return str(datetime.datetime.fromtimestamp(int(cell), datetime.UTC).replace(tzinfo=None)) in text
     if re.fullmatch(r"\[.*\]", cell):  # as Python prints lists
         return set(atoms(ast.literal_eval(cell))) <= values
     splits = (cell.split(sign) for sign in ";|," if sign in cell)  # also of a list of one, with a sign at its end
