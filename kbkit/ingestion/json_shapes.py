@@ -176,7 +176,7 @@ def one_of_alike(paths: Sequence[Path]) -> dict[str, list[dict[str, Any]]] | Non
 def copy_of_object(top: Mapping[str, Any], target: Path) -> Path:
     """Write an object to a new folder, and return the file."""
     target.parent.mkdir(parents=True)
-    target.write_text(json.dumps(top, ensure_ascii=False), encoding="utf-8")
+    target.write_text(json.dumps(top, ensure_ascii=False), encoding="utf-8", newline="\n")
     return target
 
 

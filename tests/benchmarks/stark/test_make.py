@@ -297,7 +297,7 @@ def test_sentences_do_not_tell_the_number_of_answers(made: Output) -> None:
 
 @pytest.mark.system
 def test_numbers_of_answers_reach_the_target(world: KnowledgeBase, tmp_path: Path) -> None:
-    made = make(world, tmp_path / "x", RequirementSettings(100, seed=4))
+    made = make(world, tmp_path / "x", RequirementSettings(200, seed=4))
     assert made.report["several"] == pytest.approx(0.52, rel=0.1)
     assert made.report["answers"] == pytest.approx(2.78, rel=0.1)
 
