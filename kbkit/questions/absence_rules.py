@@ -121,7 +121,7 @@ def booleans(at: Rewriter) -> None:
 
 
 def _is_said(label: QuestionLink) -> bool:
-    """Return whether a label is said of nodes: vaccinated, or absent, of absences."""
+    """Return whether a label describes nodes: *vaccinated*, or *absent* (of absences)."""
     return is_participle(label.text) or (label.labels[0].score < 1 and "ADJ" in lemmas_of(label.text.casefold()))
 
 

@@ -93,7 +93,7 @@ def keeps_most(elements: Elements, tree: Expression) -> bool:
     if isinstance(tree, Aggregate) and tree.op == "count" and tree.limit is not None:
         kept, every = (len(AnswerSet(elements.session, one).value or ()) for one in (tree, replace(tree, limit=None)))
         if kept > max(2 * tree.limit, _MOST * every):
-            return True  # the actors in the fewest films: in one
+            return True  # most actors tie for the fewest films
     for part in subtrees(tree):
         if isinstance(part, Filter):
             tests = [test for test in part.conditions if isinstance(test, Superlative) and test.per is None]

@@ -7,7 +7,6 @@ the probability that the answers are exactly right; ``CONFIDENCE`` says how it w
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -132,6 +131,7 @@ class ClauseReader:
         clauses.unexplained = [word for word in clauses.unexplained if word not in about]
         words = [question.tokens[at].word for at in question.content(set())]
         planner = Planner(self.elements, links, clauses, words, [token.word for token in question.tokens])
+        is_other = False
         try:
             tree = planner.plan()
             if clauses.is_yes_no and not isinstance(tree, Aggregate):
@@ -140,15 +140,16 @@ class ClauseReader:
                 raise NotReadError("yes or no")
             text = question.text.casefold()
             text = text.replace("who", "what", 1) if clauses.is_named else text
-            asks = other_kind(self.elements, tree, text) or _other_than_named(question, links, tree)
-            if asks := asks or self._done_by(links):
+            named = _other_than_named(question, links, tree)
+            if asks := other_kind(self.elements, tree, text) or named or self._done_by(links):
+                is_other = asks == named
                 raise NotReadError(f"'{asks}'")
         except NotReadError as error:
-            return ClauseReading(self.elements, links, clauses, planner, None, str(error))
+            return ClauseReading(self.elements, links, clauses, planner, None, str(error), is_other)
         return ClauseReading(self.elements, links, clauses, planner, tree)
 
     def _done_by(self, links: list[QuestionLink]) -> str:
-        """Return a verb with a column of who did it, which refers to nobody, if a question names somebody; else ""."""
+        """Return a verb whose column of persons links to none, if a question names a node; else ""."""
         if not any(link.nodes for link in links):
             return ""
         verbs = (link for link in links if any(label_words(o.attribute)[-1:] == ["by"] for o in link.attributes()))
@@ -165,9 +166,6 @@ def _other_than_named(question: Question, links: list[QuestionLink], tree: Expre
     return f"{asks} {head.text}" if is_number else ""
 
 
-_NAMED_KIND = re.compile("'(?:which|what) ")
-
-
 @dataclass(frozen=True)
 class ClauseReading:
     """The clauses of a question and their expression: ``tree``, or None and the ``reason`` why there is none."""
@@ -178,16 +176,13 @@ class ClauseReading:
     planner: Planner
     tree: Expression | None
     reason: str = ""
+    names_other_kind: bool = False
+    """Whether the question asks for nodes of a type and its clauses give a number."""
 
     @property
     def expression(self) -> str:
         """The text of the expression; empty if there is none."""
         return "" if self.tree is None else str(self.tree)
-
-    @property
-    def names_other_kind(self) -> bool:
-        """Whether the question asks for nodes of a type and its clauses give a number."""
-        return bool(_NAMED_KIND.match(self.reason))
 
     @cached_property
     def answers(self) -> AnswerSet:
@@ -253,14 +248,9 @@ class ClauseReading:
     def unexplained(self) -> list[str]:
         """The other unexplained content words."""
         words = [word for word in self.clauses.unexplained if word not in self.verbs or self.is_unmet]
-        followed = [self.elements.all[hop].name for hop in range(self.elements.hops)]
-        labels = {self.elements.all[hop].label for hop in range(self.elements.hops)} & self.planner.doubts.followed
-        said = {
-            stem(word)
-            for hop, name in enumerate(followed)
-            if self.elements.all[hop].label in labels
-            for word in label_words(name)
-        }
+        hops, followed = self.elements.all[: self.elements.hops], self.planner.doubts.followed
+        names = {hop.name for hop in hops if hop.label in followed} if words else ()
+        said = {stem(word) for name in names for word in label_words(name)}
         return [word for word in words if stem(word) not in said]  # an author of papers, by paper_authors
 
     @property

@@ -269,4 +269,4 @@ def edge_reading(
     if tree is None:
         return None
     parts = (elements, clauses.links, clauses.clauses, clauses.planner)
-    return EdgeReading(*parts, tree, "", best, said, certainty)
+    return EdgeReading(*parts, tree, rest=best, said=said, certainty=certainty)

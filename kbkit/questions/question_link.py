@@ -45,7 +45,7 @@ class QuestionLink:
 
     @property
     def is_whole_type(self) -> bool:
-        """Whether it is a type by its whole name, which says no relation besides."""
+        """Whether it is the whole name of a type, which expresses no relation."""
         return bool(self.labels) and not self.labels[0].attribute and self.labels[0].score >= 1 and not self.role
 
     @property

@@ -195,7 +195,7 @@ def _by_who(at: Rewriter) -> None:
 
 
 def most_among(at: Rewriter) -> None:
-    """``in the most horror films``, ``the fewest westerns``: of what values select."""
+    """``in the most horror films``, ``the fewest westerns``: the most nodes that have a value."""
 
     def use(match: re.Match[str]) -> str | None:
         values, label = at.linked(match["values"]), at.link(match["label"])

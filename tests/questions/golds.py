@@ -44,6 +44,13 @@ def check_gold(kb: KnowledgeBase, database: Path, question: str, sql: str) -> No
         assert gold in found, (engine, result.expression)
 
 
+def check_refused(kb: KnowledgeBase, question: str, reason: str) -> None:
+    """Check that a question is not answered, and that the refusal or the doubts name the reason."""
+    result = kb.ask(question)
+    assert not result.is_sure, result.expression
+    assert reason in "; ".join((result.refusal, *result.doubts))
+
+
 def _numbers(texts: list[str]) -> list[object]:
     """Return names and keys of digits as numbers, as the database has them."""
     return [int(text) if text.isdigit() else text for text in texts]

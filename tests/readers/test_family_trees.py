@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +9,7 @@ import pytest
 import kbkit
 from kbkit.errors import BadInputError, KbError
 from kbkit.readers import family_trees
+from tests.readers.hostile import changed, check_linear
 
 TREE = """0 HEAD
 1 CHAR UTF-8
@@ -107,23 +106,12 @@ def test_another_file_is_refused(text: str, message: str, tmp_path: Path) -> Non
     "part", ["0 @", "@", "1 CONC a\n", "9 X\n", "0 @A@ INDI\n", "1 ", " ", "\n", "x\n", "1 NAME /"]
 )
 def test_hostile_trees_take_time_that_grows_with_their_length(part: str, tmp_path: Path) -> None:
-    path = tmp_path / "x.ged"
-    path.write_text("0 HEAD\n0 @I1@ INDI\n1 NOTE " + part * 100_000, encoding="utf-8")
-    before = time.process_time()
-    try:
-        family_trees.read(path)
-    except BadInputError as error:
-        assert str(path) in str(error)
-    assert time.process_time() - before < 10
+    check_linear(family_trees.read, tmp_path / "x.ged", "0 HEAD\n0 @I1@ INDI\n1 NOTE " + part * 100_000)
 
 
 def test_changed_trees_are_read_or_refused(tmp_path: Path) -> None:
-    chosen, path, refused = random.Random(3), tmp_path / "x.ged", 0
-    for _ in range(500):
-        content = bytearray(TREE.encode())
-        for _ in range(chosen.randrange(1, 8)):
-            at = chosen.randrange(len(content))
-            content[at : at + chosen.randrange(3)] = chosen.choice((b"@", b"\n", b"9 ", b"\xff", b"/", b"\0", b""))
+    path, refused = tmp_path / "x.ged", 0
+    for content in changed(TREE.encode(), (b"@", b"\n", b"9 ", b"\xff", b"/", b"\0", b""), seed=3):
         path.write_bytes(content)
         try:
             family_trees.read(path)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +9,7 @@ import pytest
 import kbkit
 from kbkit.errors import BadInputError, KbError
 from kbkit.readers import mailboxes
+from tests.readers.hostile import changed, check_linear
 
 PAGE = "<html><head><title>No</title></head><body><p>See &amp; <b>hear</b></p><script>x()</script></body></html>"
 MAILS = (
@@ -79,22 +78,12 @@ START = "From a\nContent-Type: multipart/mixed; boundary=b\nSubject: "
      "\nTo: " + "(" * 500, "=?utf-8?b?AA==?= "],
 )  # fmt: skip
 def test_hostile_mailboxes_take_time_that_grows_with_their_length(part: str, tmp_path: Path) -> None:
-    path = tmp_path / "x.mbox"
-    path.write_text(START + part * (200_000 // len(part)), encoding="utf-8")
-    before = time.process_time()
-    mailboxes.read(path)
-    assert time.process_time() - before < 10
+    check_linear(mailboxes.read, tmp_path / "x.mbox", START + part * (200_000 // len(part)))
 
 
 def test_changed_mailboxes_are_read_or_refused(tmp_path: Path) -> None:
-    chosen, path, read = random.Random(4), tmp_path / "x.mbox", 0
-    for _ in range(500):
-        content = bytearray(MAILS.encode())
-        for _ in range(chosen.randrange(1, 8)):
-            at = chosen.randrange(len(content))
-            content[at : at + chosen.randrange(4)] = chosen.choice(
-                (b"=?", b"\n", b"--b", b"\xff", b'"', b"\0", b":", b"")
-            )
+    path, read = tmp_path / "x.mbox", 0
+    for content in changed(MAILS.encode(), (b"=?", b"\n", b"--b", b"\xff", b'"', b"\0", b":", b""), seed=4):
         path.write_bytes(content)
         try:
             read += len(mailboxes.read(path)["messages"]) > 0

@@ -204,8 +204,7 @@ class Labels:
     ) -> LabelledQuery:
         """Change the text, the note and the ``type`` of the answers of a query ("": any; None: as before).
 
-        The hits of another text or type join the pool. Of another type, nodes of other types that nobody graded leave
-        it. Grades are kept.
+        Hits of the new text or type join the pool; ungraded nodes of other types leave it. Grades are kept.
         """
         check_range("number of hits", k)
         query = self.query(number)

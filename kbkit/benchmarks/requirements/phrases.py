@@ -40,7 +40,7 @@ _OF_CLAUSE = 100.0
 """Score of a clause, above that of all other terms."""
 _INTRODUCED = re.compile(r"(?:(?P<before>[\w'’]+) )?\ban? (?:\w+ )?$", re.IGNORECASE)
 _NO_CHARACTER = frozenset(("as", "be", "become", "becomes", "becoming", "being", "for", "like", "of", "unlike"))
-"""Words before *a* after which a noun may introduce nobody."""
+"""Words before *a* after which a noun need not introduce a person."""
 _PLACED = re.compile(
     rf"(?:is|are|was|were) (?:{'|'.join(sorted(PREPOSITIONS))}|(?:north|south)-?(?:east|west)?|east|west) "
 )

@@ -367,7 +367,7 @@ class Drafter:
     def _row_of(
         self, column: WebColumn, group: RowGroup, which: str, rng: np.random.Generator, *, is_high: bool
     ) -> TableDraft | None:
-        """Ask for the row itself, not for another cell of it: nobody asks who directed the shortest movie from Peru."""
+        """Ask for the row itself: *who directed the shortest movie from Peru* is no plausible question."""
         if not which or column.kind == YEAR or not all(self._can_name(self.key.cells[row]) for row in group.rows):
             return None
         sql = f"SELECT {self.key.sql} FROM table_rows WHERE {group.guarded}"
