@@ -28,8 +28,8 @@ from kbkit.questions.elements import MAX_HOPS, MOST, Element
 from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.lexicon import label_words
 from kbkit.questions.link_words import is_participle
-from kbkit.questions.meanings import NotReadError
 from kbkit.questions.question_link import QuestionLink
+from kbkit.questions.ways import NotReadError
 
 _COUNTING = frozenset(("count", "number", "total", "quantity"))
 """Words of labels that *how many* asks for."""

@@ -23,9 +23,10 @@ from kbkit.questions.expressions import compared_number, number_of, year
 from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.lexicon import label_words
 from kbkit.questions.link_words import is_participle
-from kbkit.questions.meanings import Meanings, NotReadError
+from kbkit.questions.meanings import Meanings
 from kbkit.questions.question_link import QuestionLink
 from kbkit.questions.units import UNITS, converted, unit_of
+from kbkit.questions.ways import NotReadError
 
 _SAID = 0.4
 """Least similarity of a verb and the date that it is about."""

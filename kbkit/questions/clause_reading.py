@@ -36,7 +36,6 @@ from kbkit.questions.elements import VALUE, Elements
 from kbkit.questions.lexicon import LITERAL, cosine, label_words, stem
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.links import Linker
-from kbkit.questions.meanings import NotReadError
 from kbkit.questions.measure_nouns import MeasureNouns
 from kbkit.questions.mentions import Mention
 from kbkit.questions.other_links import MAX_OTHERS, other_links
@@ -47,6 +46,7 @@ from kbkit.questions.state_links import with_states
 from kbkit.questions.target_rules import PAIR, read_clauses
 from kbkit.questions.type_nouns import TypeNouns
 from kbkit.questions.values import AttributeValues
+from kbkit.questions.ways import NotReadError
 
 CONFIDENCE = {
     "": 2.6,

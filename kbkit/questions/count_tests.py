@@ -9,7 +9,6 @@ from decimal import Decimal
 from kbkit.answers.syntax import (
     Aggregate,
     Comparison,
-    Expression,
     Measure,
     Nodes,
     PathFunction,
@@ -18,16 +17,16 @@ from kbkit.answers.syntax import (
 from kbkit.english.question_words import TRADING
 from kbkit.questions.attribute_tests import ConditionPart
 from kbkit.questions.clauses import Restriction, is_type
+from kbkit.questions.condition_joins import ConditionJoins
 from kbkit.questions.expressions import whole_number
 from kbkit.questions.link_words import is_participle
-from kbkit.questions.meanings import NotReadError
-from kbkit.questions.pair_rules import PairTests
+from kbkit.questions.ways import NotReadError
 
 _LEAST_SAID = 0.25
 """Least similarity of another verb and what it counts."""
 
 
-class CountTests(PairTests):
+class CountTests(ConditionJoins):
     """Writes tests of numbers of nodes for the conditions of one question."""
 
     def _counted_path(self, owner: int, counted: int) -> PathFunction:
@@ -69,10 +68,6 @@ class CountTests(PairTests):
 
     def _only_neighbour(self, owner: int) -> int:
         """Return the type that a verb alone must mean: the only one whose nodes refer to those of a type."""
-        raise NotImplementedError
-
-    def _joined(self, owner: int, parts: list[ConditionPart]) -> Expression:
-        """Return the nodes of a type that meet conditions on it and on other types."""
         raise NotImplementedError
 
     def _part(self, restriction: Restriction, owner: int, near: list[int], dry: bool = False) -> ConditionPart:

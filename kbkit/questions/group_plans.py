@@ -21,8 +21,8 @@ from kbkit.questions.asked_kinds import AskedPlanner
 from kbkit.questions.clauses import AskedTarget, Most, is_type
 from kbkit.questions.expressions import compared_number, whole_number
 from kbkit.questions.label_lookup import LabelOption
-from kbkit.questions.meanings import NotReadError
 from kbkit.questions.measure_rules import MeasureRestriction
+from kbkit.questions.ways import NotReadError
 
 _SURELY = 0.9
 """Least score of a label that is surely a further column."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import replace
 
 from kbkit.answers.syntax import (
     Combine,
@@ -14,19 +14,18 @@ from kbkit.answers.syntax import (
     Key,
     Name,
     Nodes,
-    Path,
-    PathFunction,
 )
-from kbkit.english.question_words import ENDS, LIGHT_VERBS, PRICES, Adjective
-from kbkit.english.words import PREPOSITIONS, may_be_verb
-from kbkit.questions.clauses import Clauses, Restriction, is_type
-from kbkit.questions.elements import MAX_HOPS, MOST, Elements, numeric
-from kbkit.questions.expressions import both, is_date, is_named, step
+from kbkit.english.question_words import LIGHT_VERBS, PRICES, Adjective
+from kbkit.english.words import PREPOSITIONS
+from kbkit.questions.clauses import is_type
+from kbkit.questions.elements import MOST, numeric
+from kbkit.questions.expressions import both, is_date
 from kbkit.questions.label_lookup import STANDING, LabelOption
 from kbkit.questions.lexicon import FAINT, label_words
 from kbkit.questions.link_words import is_of_people, is_participle
 from kbkit.questions.question_link import QuestionLink
 from kbkit.questions.units import UNITS, unit_of
+from kbkit.questions.ways import NotReadError, Ways
 
 _PLACE = 0.6
 """Least similarity of *where* and a type of places."""
@@ -43,8 +42,6 @@ _HINT = 0.2
 """Weight of other words of the question in the choice of an attribute that an adjective compares."""
 
 
-ALIKE = 0.2
-"""How much better one of two ways between nodes must be expressed for it to be the one that is meant."""
 _LIMITS = frozenset(("min", "max", "minimum", "maximum"))
 _SAID_OF_DATES = 0.4
 """Least similarity of a verb and the one of several dates that it is about."""
@@ -52,10 +49,6 @@ _OTHER_DATE = 0.4
 """How much less likely a date of a type further off is, if the nearest type has dates."""
 _SAME_TIME = 0.03
 """How much better one of several dates must be said, at least."""
-_MANY = 3
-"""Ways as likely as the best from which each counts as a choice by chance: the drugs *per gene*, by any relation."""
-_UNSAID = 2
-"""Choices by chance that a path counts which no word says though a verb is left."""
 _SAME_PRICE = 0.15
 """How much better one of several prices must fit, at least."""
 _TIMED = 0.75
@@ -69,51 +62,8 @@ _MEASURED = {
 """What the nouns of adjectives are measured in."""
 
 
-class NotReadError(Exception):
-    """The clauses have no expression; the message says which of them."""
-
-
-@dataclass
-class Doubts:
-    """What makes a plan doubtful: the worst score of a label, relations that are followed, and choices by chance."""
-
-    label: float = 1.0
-    relations: int = 0
-    choices: int = 0
-    words: list[str] = field(default_factory=list)
-    followed: set[int] = field(default_factory=set)
-    """The labels of relations that are followed, and of attributes that an adjective compares."""
-
-
-class Meanings:
+class Meanings(Ways):
     """Chooses what the links of one question mean, and writes down how doubtful the choices are."""
-
-    def __init__(
-        self,
-        elements: Elements,
-        links: Sequence[QuestionLink],
-        clauses: Clauses,
-        words: Iterable[str],
-        tokens: Sequence[str] = (),
-    ) -> None:
-        self._tokens = tokens
-        self._links = links
-        self.elements, self.clauses, self.doubts = elements, clauses, Doubts()
-        self._words = list(words)
-        kinds = {link.text.casefold() for link in links if link.is_whole_type}
-        self._apart_from_types = [word for word in self._words if word not in kinds]
-        self.focus = -1
-        self._taken: set[tuple[int, int]] = set()
-        self._guesses: set[str] = set()
-        """Nouns that stand for a type, and words that only a part of a value has."""
-        self._said_hop = -1
-        """The hop whose neighbours a superlative counts, if a verb says it."""
-        self._leading: QuestionLink | None = None
-        """The value whose relation is chosen now."""
-        self._held: dict[int, list[Restriction]] = {}
-        """The conditions on the nodes of types that are counted."""
-        self._saying: set[str] = set()
-        """Words that say which attribute has a value."""
 
     def _types_before(self, link: QuestionLink | None) -> list[int]:
         """Return the types that the question names before a link, the nearest first."""
@@ -132,11 +82,6 @@ class Meanings:
             return 1.0, ""
         return max(((float(similar(word)[labels[0]]), word) for word in words if labels), default=(0.0, ""))
 
-    def _is_end(self, link: QuestionLink, name: str) -> bool:
-        """Return whether a column or a relation is the end that the preposition before a value says: *from* Oslo."""
-        before = self._tokens[link.first - 1] if link.first else ""
-        return not ENDS.get(before, frozenset()).isdisjoint(label_words(name))
-
     def _said_of_nodes(self, link: QuestionLink, kind: int) -> tuple[float, str]:
         """Return how well the preposition before a name says nodes of a type: *from* a place, *about* a keyword."""
         [before] = self._tokens[link.first - 1 : link.first] or [""]
@@ -154,11 +99,6 @@ class Meanings:
         """Note that words of the question are likely, but not surely, what they were taken for."""
         self.doubts.choices += len({*texts} - self._guesses)
         self._guesses |= {*texts}
-
-    def _explain(self, word: str) -> None:
-        """Note that a word is explained by the choice of an attribute."""
-        if word in self.clauses.unexplained:
-            self.clauses.unexplained.remove(word)
 
     def _types_in(self, links: Iterable[QuestionLink]) -> list[int]:
         result = []
@@ -278,105 +218,6 @@ class Meanings:
     def _has_dates(self, kind: int) -> bool:
         return any(self.elements.is_yearly(kind, attribute.name) for attribute in self.elements.types[kind].attributes)
 
-    def _distance(self, source: int, target: int) -> int:
-        """Return the number of relations between two types; more than any if no path joins them."""
-        paths = self.elements.paths(source, target)
-        return len(paths[0]) if paths else 3 * MAX_HOPS
-
-    def _paths(self, source: int, target: int) -> list[list[int]]:
-        """Return the shortest paths from one type to another, as hops; the ones that words express best first."""
-        paths = [list(path) for path in self.elements.paths(source, target)]
-        ends = [path for path in paths if self._leads_from(source, path)]
-        paths = ends or paths
-        return sorted(paths, key=lambda path: -self._expressed(path)) if len(paths) > 1 else paths
-
-    def _leads_from(self, kind: int, path: list[int]) -> bool:
-        """Return whether the preposition before a node or value of a type says the first relation of a path."""
-        links = self._links if self._leading is None else [self._leading]
-        named = (link for link in links if not link.labels and kind in link.node_types | link.value_types)
-        return bool(path) and any(self._is_end(link, self.elements.all[path[0]].name) for link in named)
-
-    def _expressed(self, path: list[int], words: Sequence[str] | None = None) -> float:
-        """Return how well words of the question express some elements; words for types express no relations."""
-        similar = self.elements.labels.similarity
-        found = (self.elements.all[at].label for at in path)
-        words = self._apart_from_types if words is None else words
-        return sum(max((float(similar(word)[label]) for word in words), default=0.0) for label in found)
-
-    def _path(self, source: int, target: int) -> list[int]:
-        if source == target:
-            raise NotReadError(f"a relation between two nodes of type {self.elements.types[source].name}")
-        paths = self._paths(source, target)
-        names = [self.elements.types[number].name for number in (source, target)]
-        if not paths:
-            raise NotReadError(f"no relation leads from {names[0]} to {names[1]}")
-        said = [self._expressed(path) for path in paths]
-        alike = sum(said[0] - other < ALIKE for other in said[1:])
-        self.doubts.choices += min(alike, 1) if alike < _MANY else alike
-        self._taken.add((source, target))
-        if self._is_unsaid(paths[0], source, target):
-            self.doubts.choices += _UNSAID
-        self.doubts.relations += len(paths[0])
-        self.doubts.followed |= {self.elements.all[hop].label for hop in paths[0]}
-        return paths[0]
-
-    def _is_unsaid(self, path: list[int], source: int, target: int) -> bool:
-        """Return whether a verb says how two types are related, which the path does not, and another is hardly longer.
-
-        Customers *bought* a product: by a review that they wrote, or by an order?
-        """
-        verbs = [word for word in self.clauses.unexplained if may_be_verb(word)]
-        verbs = [word for word in verbs if self.clauses.is_who or word not in LIGHT_VERBS]
-        between = [int(self.elements.target[hop]) for hop in path[:-1]]
-        if not verbs or not between:
-            return False
-        relations, types = self.elements.labels.similarity, self.elements.type_labels.similarity
-        for word in verbs:
-            said = [float(relations(word)[self.elements.all[hop].label]) for hop in path]
-            if max([*said, *(float(types(word)[kind]) for kind in between)]) >= FAINT:
-                return False
-        others = {int(self.elements.target[hop]) for hop in self.elements.from_type(source).tolist()}
-        others -= {source, target, *between}
-        is_long = self.clauses.is_who and len(path) > 2
-        return is_long or any(self._distance(kind, target) <= len(path) for kind in others)
-
-    def _reached(self, tree: Expression, source: int, target: int) -> Expression:
-        """Return the nodes of a type that some nodes lead to; if they are named, by each relation that may be meant.
-
-        *Tom Hanks movies* are those that he acted in, and those that he directed.
-        """
-        paths = self._paths(source, target) if is_named(tree) else []
-        alike = [path for path in paths if self._expressed(paths[0]) - self._expressed(path) < ALIKE]
-        is_choice = len(paths) > 1 and len(paths[0]) == 1
-        if is_choice and self.clauses.unexplained and (len(alike) > 1 or self._expressed(paths[0]) < FAINT):
-            raise NotReadError(f"'{self.clauses.unexplained[0]}'")  # movies that he produced: not those he directed
-        if len(alike) < 2 or not is_choice:
-            return self._followed(tree, self._path(source, target))
-        self._taken.add((source, target))
-        self.doubts.relations += 1
-        self.doubts.followed |= {self.elements.all[hop].label for path in alike for hop in path}
-        return Combine("|", tuple(self._followed(tree, path) for path in alike))
-
-    def _ways(self, source: int, target: int) -> list[list[int]]:
-        """Return the shortest paths between two types, or the relations of one type."""
-        if source != target:
-            return self._paths(source, target)
-        hops = self.elements.from_type(source).tolist()
-        return [[hop] for hop in hops if self.elements.target[hop] == target]
-
-    def _is_single(self, source: int, target: int) -> bool:
-        """Return whether each node of a type leads to one node of another at most, as songs to their singer."""
-        paths = self.elements.paths(source, target)
-        return bool(paths) and all(map(self.elements.is_single, paths[0]))
-
-    def _followed(self, tree: Expression, path: list[int]) -> Expression:
-        """Return the nodes that a path leads to."""
-        elements: list[object] = [tree]
-        for hop in path:
-            one = self.elements.all[hop]
-            elements += [step(self.elements, one), Nodes(self.elements.types[one.target].name)]
-        return Path(tuple(elements), ("->",) * (len(elements) - 1)) if path else tree  # type: ignore[arg-type]
-
     def _in_role(self, tree: Expression, kind: int, counted: int) -> Expression:
         """Return the nodes of a type that have the role which the question names: of people, those who directed.
 
@@ -395,12 +236,6 @@ class Meanings:
             tree = both(tree, parts[0] if len(parts) == 1 else Combine("|", parts))
             self.doubts.followed |= labels
         return tree
-
-    def _count(self, source: int, target: int, hop: int = -1) -> PathFunction:
-        """Return the number of nodes of a type that a path from another type reaches, or that a hop does."""
-        whole = self._followed(Nodes(None), [hop] if hop >= 0 else self._path(source, target))
-        assert isinstance(whole, Path)
-        return PathFunction(whole.elements[1:], whole.arrows)
 
     def _groups(self, links: list[QuestionLink]) -> tuple[Group, ...]:
         """Return what the question groups by: ``for each region and year``."""

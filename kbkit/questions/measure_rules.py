@@ -16,8 +16,8 @@ from kbkit.questions.condition_rules import COMPARED, comparison
 from kbkit.questions.expressions import compared_number, year
 from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.lexicon import stem
-from kbkit.questions.meanings import NotReadError
 from kbkit.questions.question_link import QuestionLink
+from kbkit.questions.ways import NotReadError
 
 _TOTALS = {**TOTALS, **EXTREMES, "avg": "avg", "overall": "sum"}
 _AMOUNTS = ("amount", "total", "price", "cost", "fee", "payment")

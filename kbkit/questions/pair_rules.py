@@ -14,9 +14,9 @@ from kbkit.questions.clauses import BE, L, Restriction, Rewriter, V, is_type
 from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.lexicon import label_words
 from kbkit.questions.link_words import is_participle
-from kbkit.questions.meanings import NotReadError
 from kbkit.questions.measure_rules import MeasureTests
 from kbkit.questions.question_link import QuestionLink
+from kbkit.questions.ways import NotReadError
 
 _MORE = "more|greater|larger|bigger|higher"
 _LESS = "less|fewer|smaller|lower|cheaper"

@@ -27,7 +27,7 @@ from kbkit.questions.clauses import AskedTarget, is_type
 from kbkit.questions.group_plans import GroupPlanner
 from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.lexicon import LITERAL
-from kbkit.questions.meanings import ALIKE, NotReadError
+from kbkit.questions.ways import ALIKE, NotReadError
 
 _SAYING = 0.4
 """Least similarity of a word and the relation that it says two names have."""
