@@ -18,7 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kbkit
-from kbkit.benchmarks.people.labels import POOLED, Labels, judged
+from kbkit.benchmarks.people.labels import Labels, judged
+from kbkit.benchmarks.people.pools import POOLED
 from kbkit.errors import BadInputError, KbError, UnknownNameError
 from kbkit.kb import KnowledgeBase
 from kbkit.measures.files import read_gold, read_run

@@ -32,7 +32,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 import kbkit
-from kbkit.benchmarks.people.labels import LabelReading, Labels
+from kbkit.benchmarks.people.labels import Labels
+from kbkit.benchmarks.people.pools import LabelReading
 from kbkit.display import render
 from kbkit.errors import KbError, QueryTimeoutError
 from kbkit.graph import suspicions

@@ -11,7 +11,8 @@ from urllib.parse import quote, unquote
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 
-from kbkit.benchmarks.people.labels import GRADES, LONGEST, MOST_ANSWERS, LabelledQuery, Labels, PoolNode
+from kbkit.benchmarks.people.labels import GRADES, LONGEST, Labels
+from kbkit.benchmarks.people.pools import MOST_ANSWERS, LabelledQuery, PoolNode
 from kbkit.errors import KbError
 from kbkit.measures.files import write_gold
 from kbkit.web.explore import links
