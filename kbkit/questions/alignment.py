@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from kbkit.english.question_words import FUNCTION_WORDS
 from kbkit.questions.candidates import CandidateFrame, Topic
-from kbkit.questions.elements import COMPARED, HOP, MOST, VALUE, Elements, Ints
+from kbkit.questions.element_lists import COMPARED, HOP, MOST, VALUE
+from kbkit.questions.elements import Elements, Ints
 from kbkit.questions.lexicon import WEAK, Floats, sharp
 from kbkit.questions.question import Question
 

@@ -11,7 +11,8 @@ from dataclasses import replace
 
 from kbkit.answers.answer_set import AnswerSet
 from kbkit.answers.syntax import Aggregate, Expression, Filter, Superlative, subtrees
-from kbkit.questions.elements import Elements, numeric
+from kbkit.questions.element_lists import numeric
+from kbkit.questions.elements import Elements
 from kbkit.questions.reading_words import answer_type
 
 _BEGINNING = r"^(?:(?:and|so|please|list|find|show|tell|me|us) )*"

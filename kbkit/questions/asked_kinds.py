@@ -24,7 +24,8 @@ from kbkit.english.question_words import (
 from kbkit.english.words import may_be_verb
 from kbkit.questions.clauses import AskedTarget, is_type
 from kbkit.questions.conditions import ConditionPlanner
-from kbkit.questions.elements import MAX_HOPS, MOST, Element
+from kbkit.questions.element_lists import MOST, Element
+from kbkit.questions.elements import MAX_HOPS
 from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.lexicon import label_words
 from kbkit.questions.link_words import is_participle

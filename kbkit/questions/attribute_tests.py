@@ -18,7 +18,7 @@ from kbkit.answers.syntax import (
 from kbkit.english.question_words import NO, YES
 from kbkit.english.words import is_plural
 from kbkit.questions.clauses import Restriction, is_type
-from kbkit.questions.elements import numeric
+from kbkit.questions.element_lists import numeric
 from kbkit.questions.expressions import compared_number, number_of, year
 from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.lexicon import label_words

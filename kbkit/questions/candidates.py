@@ -13,18 +13,8 @@ from itertools import combinations, product
 import numpy as np
 
 from kbkit.english.question_words import NAMING
-from kbkit.questions.elements import (
-    COMPARED,
-    COMPARED_NEIGHBOURS,
-    HOP,
-    MAX_CHAINS,
-    MAX_HOPS,
-    MOST,
-    MOST_NEIGHBOURS,
-    VALUE,
-    Elements,
-    Ints,
-)
+from kbkit.questions.element_lists import COMPARED, COMPARED_NEIGHBOURS, HOP, MOST, MOST_NEIGHBOURS, VALUE
+from kbkit.questions.elements import MAX_CHAINS, MAX_HOPS, Elements, Ints
 from kbkit.questions.lexicon import WEAK, Floats
 from kbkit.questions.mentions import Mention
 from kbkit.questions.question import Question

@@ -15,7 +15,8 @@ from kbkit.english.question_words import ADJECTIVES, FUNCTION_WORDS
 from kbkit.english.words import may_be_person, may_be_verb, singular
 from kbkit.questions.candidates import Topic
 from kbkit.questions.chain_reading import COMPARISONS, ChainReading
-from kbkit.questions.elements import COMPARED_NEIGHBOURS, HOP, MOST_NEIGHBOURS, VALUE, Element, Elements, numeric
+from kbkit.questions.element_lists import COMPARED_NEIGHBOURS, HOP, MOST_NEIGHBOURS, VALUE, Element, numeric
+from kbkit.questions.elements import Elements
 from kbkit.questions.expressions import expression, type_of_value
 from kbkit.questions.lexicon import FAINT, LITERAL, label_words, stem
 from kbkit.questions.link_words import is_participle

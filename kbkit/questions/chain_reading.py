@@ -12,15 +12,8 @@ from kbkit.answers.syntax import Expression
 from kbkit.english.words import PREPOSITIONS, may_be_verb
 from kbkit.questions.candidates import CandidateFrame, Topic
 from kbkit.questions.clause_reading import WordMatch
-from kbkit.questions.elements import (
-    COMPARED,
-    COMPARED_NEIGHBOURS,
-    MOST,
-    MOST_NEIGHBOURS,
-    VALUE,
-    Element,
-    Elements,
-)
+from kbkit.questions.element_lists import COMPARED, COMPARED_NEIGHBOURS, MOST, MOST_NEIGHBOURS, VALUE, Element
+from kbkit.questions.elements import Elements
 from kbkit.questions.expressions import expression
 from kbkit.questions.lexicon import LITERAL, Floats
 from kbkit.questions.question import Question

@@ -32,7 +32,8 @@ from kbkit.questions.amount_links import with_amounts
 from kbkit.questions.answer_kinds import content, keeps_most, other_kind
 from kbkit.questions.candidates import Topic
 from kbkit.questions.clauses import Clauses
-from kbkit.questions.elements import VALUE, Elements
+from kbkit.questions.element_lists import VALUE
+from kbkit.questions.elements import Elements
 from kbkit.questions.lexicon import LITERAL, cosine, label_words, stem
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.links import Linker

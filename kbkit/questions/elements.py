@@ -1,38 +1,39 @@
-"""What the readings of a question are made of, on one KB: hops, attributes, superlatives and comparisons.
+"""The elements of the readings about one KB, which of them can follow which, and their labels.
 
-An element leads from nodes of a primary type to nodes of a primary type. A hop follows a relation; a value ends the
-reading with an attribute of the nodes; the others keep some of the nodes: those with the greatest or least attribute or
-number of neighbours (``MOST``, ``MOST_NEIGHBOURS``), or with an attribute or a number that compares with a constant
-(``COMPARED``, ``COMPARED_NEIGHBOURS``).
+:mod:`kbkit.questions.element_lists` says what they are.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.answers.session import Session
-from kbkit.english.question_words import FUNCTION_WORDS, PARTICIPLES, PREPOSITIONS
+from kbkit.english.question_words import PARTICIPLES
 from kbkit.english.types import type_noun
 from kbkit.english.words import YEARS, may_be_person, singular
+from kbkit.questions.element_lists import (
+    Element,
+    attribute_texts,
+    counting_elements,
+    elements_of_attributes,
+    ends_in_preposition,
+    hops_of,
+    mutual_relations,
+    numeric,
+    phrased_words,
+)
 from kbkit.questions.lexicon import LITERAL, KindLabels, alternatives, label_words, stem
 from kbkit.questions.taught import Taught
-from kbkit.schema import NodeType, Relation, Schema, quote
+from kbkit.schema import quote
 from kbkit.stores import Stores
 from kbkit.stores.arrays import common_members, distinct, expand_ranges
-
-HOP, VALUE, MOST, MOST_NEIGHBOURS, COMPARED, COMPARED_NEIGHBOURS = range(6)
 
 MAX_HOPS = 3
 MAX_PATHS = 50
 """Limit on the paths of relations from one type to another."""
-MAX_ELEMENTS = 5_000
-"""Limit on hops; a schema with more is read without the rarest."""
 MAX_CHAINS = 4_000
 """Limit on the chains from one node; with more, only the hops that words of the question express are followed."""
 _SAMPLE = 50_000
@@ -49,25 +50,8 @@ _SINCE = ("since", "from", "until", "start", "end")
 _MAX_DENSE = 2_000
 _MAX_STARTS = 4_096
 """Nodes whose hops are kept."""
-_NUMERIC = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "DATE", "TIMESTAMP")
-
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-
-
-class Element(NamedTuple):
-    """One element: ``label`` is its position among the labels of relations and attributes, ``name`` the relation or
-    attribute, ``source`` and ``target`` are positions in ``schema.primary_types``.
-    """
-
-    kind: int
-    name: str
-    label: int
-    forward: bool
-    source: int
-    target: int
-    hop: int = -1
-    """The hop whose neighbours are counted."""
 
 
 class Elements:
@@ -78,10 +62,10 @@ class Elements:
         schema = stores.schema
         self.types = schema.primary_types
         relations = [[relation.label or relation.name, relation.name] for relation in schema.relations]
-        attributes = _attribute_texts(self.types)
-        hops = _hops(schema)
+        attributes = attribute_texts(self.types)
+        hops = hops_of(schema)
         self.hops = len(hops)
-        self.all = [*hops, *_of_attributes(self.types, attributes, len(relations)), *_counted(hops)]
+        self.all = [*hops, *elements_of_attributes(self.types, attributes, len(relations)), *counting_elements(hops)]
         self.kind, self.label = _column(self.all, "kind"), _column(self.all, "label")
         self.source, self.target = _column(self.all, "source"), _column(self.all, "target")
         self.forward = _column(self.all, "forward") > 0
@@ -91,13 +75,13 @@ class Elements:
         """The type that an element names: of neighbours that are counted, or else its target."""
         texts = [*relations, *attributes.values()]
         names = [relation.name for relation in schema.relations] + list(attributes)
-        words = {relation.name: [*relation.words, *of] for relation, of in _phrased(schema, texts).items()}
+        words = {relation.name: [*relation.words, *of] for relation, of in phrased_words(schema, texts).items()}
         taught = Taught.of(stores).synonyms
         synonyms = {n: [*words.get(name, ()), *taught.get(name, ())] for n, name in enumerate(names)}
         self.labels = KindLabels(texts, synonyms)
         self.is_verbal = [any(w.endswith("ed") or w in PARTICIPLES for w in label_words(text[0])) for text in texts]
         """Whether a label has a participle, as *directed by* does."""
-        self.ends_in_preposition = np.array([_ends_in_preposition(one) for one in texts], bool)
+        self.ends_in_preposition = np.array([ends_in_preposition(one) for one in texts], bool)
         self.type_labels = KindLabels(
             [(t.name, *alternatives(t.name), *[t.name_label] * bool(t.name_label)) for t in self.types]
         )
@@ -110,7 +94,7 @@ class Elements:
         """The types of one node each."""
         self.people = frozenset(n for n, t in enumerate(self.types) if may_be_person(type_noun(t.name)))
         """The types of people, to judge by their names."""
-        self.mutual = _mutual(schema)
+        self.mutual = mutual_relations(schema)
         """Relations that hold in both directions, as their labels say, though each edge is stored in one."""
         self.inverse = self._inverses()
         self._from = [np.flatnonzero(self.source[: self.hops] == number) for number in range(len(self.types))]
@@ -365,88 +349,6 @@ class Elements:
         ids = ids[(ids >= known.first) & (ids <= known.last)].astype(np.int64)
         # The same nodes of each hop, so that samples overlap as the ends do.
         return ids if known.count <= _SAMPLE else ids[(ids * 2654435761) % known.count < _SAMPLE]
-
-
-def _phrased(schema: Schema, labels: Sequence[Sequence[str]]) -> dict[Relation, list[str]]:
-    """Return the words of each relation's phrases that its label lacks, and that say it alone: *stars*, of *acted in*.
-
-    ``labels`` are those of all relations and attributes, in whose words no other relation may be phrased.
-    """
-    spoken = {relation: {w for _, text in relation.phrases for w in label_words(text)} for relation in schema.relations}
-    used = Counter(word for words in spoken.values() for word in {stem(word) for word in words})
-    known = {stem(word) for label in labels for text in label for word in label_words(text)}
-    known |= {stem(word) for node_type in schema.primary_types for word in label_words(node_type.name)}
-    return {
-        relation: sorted(
-            word
-            for word in words
-            if used[stem(word)] == 1 and stem(word) not in known and word not in FUNCTION_WORDS | _PLAIN
-        )
-        for relation, words in spoken.items()
-    }
-
-
-_PLAIN = frozenset(("carries", "comes", "contains", "counts", "ends", "falls", "has", "located", "shares", "under"))
-"""Words of phrases that say nothing alone."""
-
-
-def _hops(schema: Schema) -> list[Element]:
-    """Return a hop for each signature of a relation and each direction, those with the most edges first."""
-    position = {t.name: number for number, t in enumerate(schema.primary_types)}
-    joins = [
-        (join, number)
-        for number, relation in enumerate(schema.relations)
-        for join in relation.joins()
-        if join.forward or not relation.symmetric
-    ]
-    most = sorted(joins, key=lambda pair: -pair[0].edges)[:MAX_ELEMENTS]
-    return [Element(HOP, j.relation.name, n, j.forward, position[j.source], position[j.target]) for j, n in most]
-
-
-def _mutual(schema: Schema) -> frozenset[str]:
-    """Return the relations between nodes of one type whose label ends with *with*: ``appears with``, ``plays_with``."""
-    return frozenset(
-        relation.name
-        for relation in schema.relations
-        if not relation.symmetric
-        and all(signature.head == signature.tail for signature in relation.signatures)
-        and label_words(relation.label or relation.name)[-1:] == ["with"]
-    )
-
-
-def _ends_in_preposition(texts: Sequence[str]) -> bool:
-    return any(not PREPOSITIONS.isdisjoint(label_words(text)[-1:]) for text in texts)
-
-
-def _attribute_texts(types: Sequence[NodeType]) -> dict[str, list[str]]:
-    """Return the name and the labels of each attribute, by its name."""
-    texts: dict[str, list[str]] = {}
-    for attribute in (attribute for node_type in types for attribute in node_type.attributes):
-        texts.setdefault(attribute.name, [attribute.name]).append(attribute.label or attribute.name)
-    return texts
-
-
-def _of_attributes(types: Sequence[NodeType], attributes: Mapping[str, object], first: int) -> list[Element]:
-    """Return the elements of attributes; ``first`` is the position of the first attribute among the labels."""
-    position = {name: first + number for number, name in enumerate(attributes)}
-    return [
-        Element(kind, attribute.name, position[attribute.name], True, number, number)
-        for kind in (VALUE, MOST, COMPARED)
-        for number, node_type in enumerate(types)
-        for attribute in node_type.attributes
-        if kind == VALUE or numeric(attribute.type)
-    ]
-
-
-def _counted(hops: Sequence[Element]) -> list[Element]:
-    """Return the elements that count the neighbours of hops."""
-    kinds = (MOST_NEIGHBOURS, COMPARED_NEIGHBOURS)
-    return [hop._replace(kind=kind, target=hop.source, hop=n) for kind in kinds for n, hop in enumerate(hops)]
-
-
-def numeric(attribute_type: str) -> bool:
-    """Return whether values of a DuckDB type are numbers or dates."""
-    return attribute_type.startswith(_NUMERIC)
 
 
 def _column(elements: list[Element], name: str) -> Ints:

@@ -26,7 +26,8 @@ from kbkit.answers.syntax import (
 )
 from kbkit.english.question_words import ADJECTIVES, goodness
 from kbkit.questions.candidates import Topic
-from kbkit.questions.elements import COMPARED, COMPARED_NEIGHBOURS, HOP, MOST, MOST_NEIGHBOURS, VALUE, Element, Elements
+from kbkit.questions.element_lists import COMPARED, COMPARED_NEIGHBOURS, HOP, MOST, MOST_NEIGHBOURS, VALUE, Element
+from kbkit.questions.elements import Elements
 from kbkit.questions.lexicon import label_words
 from kbkit.questions.question import Question
 

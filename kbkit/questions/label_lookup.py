@@ -12,7 +12,8 @@ from kbkit.english.abbreviations import shortened
 from kbkit.english.question_words import CLASSES, CONCEPTS, FUNCTION_WORDS, MEASURED, NO, NO_INITIALS, YES
 from kbkit.english.thesaurus import related_words
 from kbkit.english.words import lemmas_of, singular
-from kbkit.questions.elements import HOP, VALUE, Element, Elements, numeric
+from kbkit.questions.element_lists import HOP, VALUE, Element, numeric
+from kbkit.questions.elements import Elements
 from kbkit.questions.expressions import is_date
 from kbkit.questions.lexicon import alternatives, cosine, label_words, related, stem
 from kbkit.questions.link_words import DERIVED_LABEL, is_participle, overlap

@@ -18,7 +18,7 @@ from kbkit.answers.syntax import (
 from kbkit.english.question_words import LIGHT_VERBS, PRICES, Adjective
 from kbkit.english.words import PREPOSITIONS
 from kbkit.questions.clauses import is_type
-from kbkit.questions.elements import MOST, numeric
+from kbkit.questions.element_lists import MOST, numeric
 from kbkit.questions.expressions import both, is_date
 from kbkit.questions.label_lookup import STANDING, LabelOption
 from kbkit.questions.lexicon import FAINT, label_words

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from kbkit.english.question_words import EXTREMES, FUNCTION_WORDS, PLAIN_WORDS, SUPERLATIVES, TOTALS
 from kbkit.english.words import lemmas_of
-from kbkit.questions.elements import VALUE, Elements, numeric
+from kbkit.questions.element_lists import VALUE, numeric
+from kbkit.questions.elements import Elements
 from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.lexicon import label_words
 from kbkit.questions.question import Question

@@ -26,7 +26,8 @@ from kbkit.questions.alignment import (
 )
 from kbkit.questions.candidates import CandidateFrame
 from kbkit.questions.directions import expected_forward
-from kbkit.questions.elements import COMPARED, COMPARED_NEIGHBOURS, HOP, MOST, MOST_NEIGHBOURS, VALUE, Elements, Ints
+from kbkit.questions.element_lists import COMPARED, COMPARED_NEIGHBOURS, HOP, MOST, MOST_NEIGHBOURS, VALUE
+from kbkit.questions.elements import Elements, Ints
 from kbkit.questions.lexicon import Floats, sharp, stem
 from kbkit.questions.mentions import Mention
 from kbkit.questions.question import Question

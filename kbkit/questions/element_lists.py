@@ -1,0 +1,121 @@
+"""What the readings of a question are made of, on one KB: hops, attributes, superlatives and comparisons.
+
+An element leads from nodes of a primary type to nodes of a primary type. A hop follows a relation; a value ends the
+reading with an attribute of the nodes; the others keep some of the nodes: those with the greatest or least attribute or
+number of neighbours (``MOST``, ``MOST_NEIGHBOURS``), or with an attribute or a number that compares with a constant
+(``COMPARED``, ``COMPARED_NEIGHBOURS``).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from kbkit.english.question_words import FUNCTION_WORDS, PREPOSITIONS
+from kbkit.questions.lexicon import label_words, stem
+from kbkit.schema import NodeType, Relation, Schema
+
+HOP, VALUE, MOST, MOST_NEIGHBOURS, COMPARED, COMPARED_NEIGHBOURS = range(6)
+
+MAX_ELEMENTS = 5_000
+"""Limit on hops; a schema with more is read without the rarest."""
+_NUMERIC = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "DATE", "TIMESTAMP")
+
+
+class Element(NamedTuple):
+    """One element: ``label`` is its position among the labels of relations and attributes, ``name`` the relation or
+    attribute, ``source`` and ``target`` are positions in ``schema.primary_types``.
+    """
+
+    kind: int
+    name: str
+    label: int
+    forward: bool
+    source: int
+    target: int
+    hop: int = -1
+    """The hop whose neighbours are counted."""
+
+
+def phrased_words(schema: Schema, labels: Sequence[Sequence[str]]) -> dict[Relation, list[str]]:
+    """Return the words of each relation's phrases that its label lacks, and that say it alone: *stars*, of *acted in*.
+
+    ``labels`` are those of all relations and attributes, in whose words no other relation may be phrased.
+    """
+    spoken = {relation: {w for _, text in relation.phrases for w in label_words(text)} for relation in schema.relations}
+    used = Counter(word for words in spoken.values() for word in {stem(word) for word in words})
+    known = {stem(word) for label in labels for text in label for word in label_words(text)}
+    known |= {stem(word) for node_type in schema.primary_types for word in label_words(node_type.name)}
+    return {
+        relation: sorted(
+            word
+            for word in words
+            if used[stem(word)] == 1 and stem(word) not in known and word not in FUNCTION_WORDS | _PLAIN
+        )
+        for relation, words in spoken.items()
+    }
+
+
+_PLAIN = frozenset(("carries", "comes", "contains", "counts", "ends", "falls", "has", "located", "shares", "under"))
+"""Words of phrases that say nothing alone."""
+
+
+def hops_of(schema: Schema) -> list[Element]:
+    """Return a hop for each signature of a relation and each direction, those with the most edges first."""
+    position = {t.name: number for number, t in enumerate(schema.primary_types)}
+    joins = [
+        (join, number)
+        for number, relation in enumerate(schema.relations)
+        for join in relation.joins()
+        if join.forward or not relation.symmetric
+    ]
+    most = sorted(joins, key=lambda pair: -pair[0].edges)[:MAX_ELEMENTS]
+    return [Element(HOP, j.relation.name, n, j.forward, position[j.source], position[j.target]) for j, n in most]
+
+
+def mutual_relations(schema: Schema) -> frozenset[str]:
+    """Return the relations between nodes of one type whose label ends with *with*: ``appears with``, ``plays_with``."""
+    return frozenset(
+        relation.name
+        for relation in schema.relations
+        if not relation.symmetric
+        and all(signature.head == signature.tail for signature in relation.signatures)
+        and label_words(relation.label or relation.name)[-1:] == ["with"]
+    )
+
+
+def ends_in_preposition(texts: Sequence[str]) -> bool:
+    """Return whether one of the texts of a label ends with a preposition."""
+    return any(not PREPOSITIONS.isdisjoint(label_words(text)[-1:]) for text in texts)
+
+
+def attribute_texts(types: Sequence[NodeType]) -> dict[str, list[str]]:
+    """Return the name and the labels of each attribute, by its name."""
+    texts: dict[str, list[str]] = {}
+    for attribute in (attribute for node_type in types for attribute in node_type.attributes):
+        texts.setdefault(attribute.name, [attribute.name]).append(attribute.label or attribute.name)
+    return texts
+
+
+def elements_of_attributes(types: Sequence[NodeType], attributes: Mapping[str, object], first: int) -> list[Element]:
+    """Return the elements of attributes; ``first`` is the position of the first attribute among the labels."""
+    position = {name: first + number for number, name in enumerate(attributes)}
+    return [
+        Element(kind, attribute.name, position[attribute.name], True, number, number)
+        for kind in (VALUE, MOST, COMPARED)
+        for number, node_type in enumerate(types)
+        for attribute in node_type.attributes
+        if kind == VALUE or numeric(attribute.type)
+    ]
+
+
+def counting_elements(hops: Sequence[Element]) -> list[Element]:
+    """Return the elements that count the neighbours of hops."""
+    kinds = (MOST_NEIGHBOURS, COMPARED_NEIGHBOURS)
+    return [hop._replace(kind=kind, target=hop.source, hop=n) for kind in kinds for n, hop in enumerate(hops)]
+
+
+def numeric(attribute_type: str) -> bool:
+    """Return whether values of a DuckDB type are numbers or dates."""
+    return attribute_type.startswith(_NUMERIC)
