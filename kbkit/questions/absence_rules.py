@@ -178,6 +178,25 @@ def _holders(at: Rewriter) -> None:
     at.apply(rf"(?<=^ )(?P<before>(?:(?!<[LC])\S+ )*)(?P<label>{L})", use)
 
 
+def _without(at: Rewriter, label: QuestionLink | None, before: str) -> str | None:
+    """Return the sign of the condition that nodes have nothing of what a label says, after some text."""
+    if label is None or " " in label.text or is_boolean(label):
+        return None
+    if is_type(label):  # pets that were never vaccinated, or absent
+        return at.restrict(Restriction(label, "none")) if _is_said(label) else None
+    owner = replace(label, labels=tuple(LabelOption(option.type) for option in label.labels[:1]))
+    named = (link for link in map(at.link, re.findall(L, before)) if is_type(link))
+    kinds = {option.type for link in named if link is not None for option in link.types()}
+    is_other = bool(kinds) and not kinds & {option.type for option in label.labels}
+    if label.labels[0].is_date and is_other and not label.labels[0].is_optional:
+        return at.restrict(Restriction(owner, "none"))  # planes never spotted, of sightings that have a date
+    if label.labels[0].is_optional or is_date(label.labels[0].attribute):
+        return at.restrict(Restriction(label, "missing"))  # not discharged yet, where there is a discharge date
+    if label.labels[0].score == 1:
+        return None
+    return at.restrict(Restriction(owner, "none"))  # counties nobody represents
+
+
 def unrelated(at: Rewriter) -> None:
     """``books nobody borrowed``, ``members who never borrowed anything``: no node of another type is joined."""
 
@@ -189,22 +208,7 @@ def unrelated(at: Rewriter) -> None:
         return at.restrict(Restriction(None, "none"))
 
     def by_label(match: re.Match[str]) -> str | None:
-        label = at.link(match["label"])
-        if label is None or " " in label.text or is_boolean(label):
-            return None
-        if is_type(label):  # pets that were never vaccinated, or absent
-            return at.restrict(Restriction(label, "none")) if _is_said(label) else None
-        owner = replace(label, labels=tuple(LabelOption(option.type) for option in label.labels[:1]))
-        named = (link for link in map(at.link, re.findall(L, match.string[: match.start()])) if is_type(link))
-        kinds = {option.type for link in named if link is not None for option in link.types()}
-        is_other = bool(kinds) and not kinds & {option.type for option in label.labels}
-        if label.labels[0].is_date and is_other and not label.labels[0].is_optional:
-            return at.restrict(Restriction(owner, "none"))  # planes never spotted, of sightings that have a date
-        if label.labels[0].is_optional or is_date(label.labels[0].attribute):
-            return at.restrict(Restriction(label, "missing"))  # not discharged yet, where there is a discharge date
-        if label.labels[0].score == 1:
-            return None
-        return at.restrict(Restriction(owner, "none"))  # counties nobody represents
+        return _without(at, at.link(match["label"]), match.string[: match.start()])
 
     at.apply(rf"(?:that |which |who )?{_NOBODY} (?:has |have |had |ever )*(?P<label>{L})", by_label)
 

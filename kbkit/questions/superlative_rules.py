@@ -287,6 +287,15 @@ def _after(at: Rewriter) -> None:
     )
 
 
+def _first_adjective(match: re.Match[str]) -> Adjective:
+    """Return the adjective of *oldest first* or *most expensive first*."""
+    adjective = SUPERLATIVES[match["first"]]
+    if not match["inner"]:
+        return adjective
+    inner = ADJECTIVES[match["inner"]]
+    return inner._replace(sign=inner.sign * adjective.sign)
+
+
 def orders(at: Rewriter) -> None:
     """``sorted by age``, ``in descending order of price``, ``from the oldest to the youngest``."""
     verb = r"(?:(?:and )?(?:sorted|ordered|arranged|ranked|listed|sort|order)(?: them| the results?| the list)?)"
@@ -302,10 +311,7 @@ def orders(at: Rewriter) -> None:
     at.apply("(?:and )?(?:(?:sorted|ordered|listed|arranged) )?alphabetically(?: sorted| ordered)?", alphabetic)
 
     def first(match: re.Match[str]) -> str:
-        adjective, by = SUPERLATIVES[match["first"]], at.link(match["by"])
-        if match["inner"]:  # most expensive first
-            inner = ADJECTIVES[match["inner"]]
-            adjective = inner._replace(sign=inner.sign * adjective.sign)
+        adjective, by = _first_adjective(match), at.link(match["by"])
         is_of_date = adjective.dates and by is not None and any(is_date(o.attribute) for o in by.attributes()[:1])
         at.clauses.order = (by, (adjective.sign > 0) != is_of_date)
         return ""
@@ -323,10 +329,7 @@ def orders(at: Rewriter) -> None:
     def leading(match: re.Match[str]) -> str | None:
         if at.clauses.order is not None:
             return None
-        adjective = SUPERLATIVES[match["first"]]
-        if match["inner"]:
-            inner = ADJECTIVES[match["inner"]]
-            adjective = inner._replace(sign=inner.sign * adjective.sign)
+        adjective = _first_adjective(match)
         at.clauses.order, at.clauses.order_by = (None, adjective.sign > 0), adjective
         return ""
 
