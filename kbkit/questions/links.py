@@ -264,15 +264,11 @@ class Linker:
         words = [question.tokens[at].word for at in span]
         start, end = question.tokens[span[0]].start, question.tokens[span[-1]].end
         text = question.text[start:end]
-        unit = words[-1] if len(words) == 2 and UNITS.get(words[-1], _NO_UNIT).measures in self._labels.measured else ""
-        number = link_number(words[:1] if unit else words, text.split()[0] if unit else text)
         before = question.text[:start].split()[-1:]
         if len(words) == 1 and words[0] in MONEY and before and _DIGITS.search(before[0]):
             return None  # 30 euros, where a column is in EUR
-        if number and unit:
-            return QuestionLink(span[0], span[-1] + 1, text, number=number, unit=unit)
-        if number:
-            return QuestionLink(span[0], span[-1] + 1, text, number=number)
+        if number := self._number(span, words, text):
+            return number
         is_operator = len(words) == 1 and span[0] in question.operators
         is_operator |= words in (["first"], ["last"]) and span[-1] + 1 == len(question.tokens)  # cheapest first
         if not is_operator and (signed := self._signed(question, span)):
@@ -290,12 +286,8 @@ class Linker:
             return QuestionLink(span[0], span[-1] + 1, text, nodes=nodes) if is_name else None
         labels = self._labels.labelled(words)
         if words == ["people"] and (not labels or labels[0].score < WHOLE_LABEL) and _selects(question, span[-1] + 1):
-            kinds = self.elements.people
-            return (
-                QuestionLink(span[0], span[-1] + 1, text, tuple(LabelOption(n) for n in kinds))
-                if len(kinds) == 1
-                else None
-            )
+            kinds = tuple(map(LabelOption, self.elements.people))
+            return QuestionLink(span[0], span[-1] + 1, text, kinds) if len(kinds) == 1 else None
         if words == ["people"] and not labels and not self.elements.people:
             labels = self._labels.labelled(["population"])
         if not labels and len(words) <= MAX_LABEL and not {*words} & _DETERMINERS:
@@ -326,6 +318,12 @@ class Linker:
         if values or nodes:
             return QuestionLink(span[0], span[-1] + 1, text, (), values, nodes)
         return None
+
+    def _number(self, span: range, words: list[str], text: str) -> QuestionLink | None:
+        """Return the link of a number, with its unit if some attribute is measured in such units."""
+        unit = words[-1] if len(words) == 2 and UNITS.get(words[-1], _NO_UNIT).measures in self._labels.measured else ""
+        number = link_number(words[:1] if unit else words, text.split(maxsplit=1)[0] if unit else text)
+        return QuestionLink(span[0], span[-1] + 1, text, number=number, unit=unit) if number else None
 
     def _of_word(self, word: str, labels: tuple[LabelOption, ...]) -> tuple[LabelOption, ...]:
         """Return the labels of a word of which none is all: also of what it denies, and none if edges have it."""
