@@ -360,7 +360,7 @@ def test_hits_are_graded_by_keys_and_resumed(browser: Any, world_kb: Path, tmp_p
         page.keyboard.press("u")
         page.get_by_text(f"9 of {len(pool)} graded").wait_for()
         page.keyboard.press("n")
-        page.wait_for_function("document.activeElement.name === 'note'")
+        page.wait_for_function("() => document.activeElement.name === 'note'")
         page.keyboard.type("not sure 2")
         page.keyboard.press("Enter")
         page.locator(".hit:nth-child(10) [name=note][value='not sure 2']").wait_for()
@@ -377,7 +377,7 @@ def test_hits_are_graded_by_keys_and_resumed(browser: Any, world_kb: Path, tmp_p
             page.keyboard.press("k")
         page.keyboard.press("0")  # after a correction, the next hit without a grade
         page.locator(".hit:nth-child(6)[data-grade='0']").wait_for()
-        page.wait_for_function("[...document.querySelectorAll('.hit')].indexOf(document.activeElement) === 9")
+        page.wait_for_function("() => [...document.querySelectorAll('.hit')].indexOf(document.activeElement) === 9")
         assert page.locator(".graded h1").inner_text() == "long rivers in Asia"
         page.locator(".hit:nth-child(3) [name=note]").fill("left")
         page.locator(".hit:nth-child(5)").click()
@@ -414,7 +414,7 @@ def test_queries_come_from_a_file_and_get_nodes_by_name(browser: Any, world_kb: 
         page.get_by_label("Annotator").fill("ann")
         page.locator("summary", has_text="Several queries").click()
         page.get_by_label("Read queries from a file").set_input_files(tmp_path / "queries.txt")
-        page.wait_for_function("document.getElementById('label-many').value.includes('mountains')")
+        page.wait_for_function("() => document.getElementById('label-many').value.includes('mountains')")
         page.get_by_role("button", name="Save all").click()
         page.get_by_role("link", name="high mountains", exact=True).click()
         page.wait_for_url("**/label/2")
