@@ -125,8 +125,8 @@ class Pass:
         try:
             with _without_main_module():
                 return executor.submit(_run_task, self._task, self._options, piece, self._part(number))
-        except (BrokenProcessPool, OSError) as error:
-            if isinstance(error, OSError) and not executor._broken:  # not a handle of a pool that just broke
+        except (BrokenProcessPool, OSError, ValueError):  # the latter of handles that a pool closes when it breaks
+            if not executor._broken:
                 raise
             raise _worker_ended(piece.place(piece.line)) from None
 
