@@ -158,6 +158,13 @@ NUMBERS = {
 }
 SCALES = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
 
+PASTS = _words(
+    """
+    ate became began bore broke brought came chose drew drove fell flew fought gave grew knew led rang rode rose ran sang
+    sank saw shook spoke stole swam swore threw took tore went woke wore wrote
+    """
+)
+"""Irregular verbs in the past, if it differs from the participle."""
 PARTICIPLES = _words(
     "made built won held born written given taken sold bought led found paid known grown drawn sung spoken shown seen"
 )
@@ -342,6 +349,8 @@ SUPERLATIVES: dict[str, Adjective] = {
 
 COMPARATIVES: dict[str, Adjective] = {
     **_forms("er"),
+    **{f"more {word}": adjective for word, adjective in ADJECTIVES.items()},
+    **{f"less {word}": adjective._replace(sign=-adjective.sign) for word, adjective in ADJECTIVES.items()},
     **dict.fromkeys(("farther", "further", "further away", "farther away"), ADJECTIVES["far"]),
     "more": Adjective(1, ()),
     "over": Adjective(1, ()),

@@ -40,23 +40,27 @@ def states(at: Rewriter) -> None:
 
     def state(match: re.Match[str]) -> str | None:
         label = at.link(match["label"])
-        said = label.text if label is not None else ""
+        said = label.text.casefold() if label is not None else ""
         is_state = label is not None and label.labels[0].is_optional and label.labels[0].score == 1
-        if label is None or not is_state or said not in OPEN | ENDED:
+        if label is None or not is_state or not (said in OPEN | ENDED or _is_denied(label)):
             return None
-        is_open = (said in OPEN) != bool(match["not"])
+        is_open = (said in OPEN or _is_denied(label)) != bool(match["not"])
         return at.restrict(Restriction(label, "missing", (), negated=not is_open))
 
     be = "(?:that|which|who|is|are|was|were|still|already|now|be)"
     at.apply(rf"(?:{be} )*(?P<not>(?:not|no longer|n t|t) )?(?P<label>{L})", state)
 
 
+def _is_denied(label: QuestionLink) -> bool:
+    """Return whether a word denies what a column is called by: *unpaid*, of paid_on; *under warranty* does not."""
+    said = label.text.casefold()
+    is_denial = " " not in said and bool(denied_root(said))
+    return is_denial and not any(said in option.attribute.casefold() for option in label.attributes()[:1])
+
+
 def _held(at: Rewriter, label: QuestionLink, *, negated: bool, operand: str = "") -> str:
     """Add the condition that a column says yes, or no, and return its sign."""
-    said = label.text.casefold()
-    root = denied_root(said) if " " not in said else ""  # under warranty
-    is_denied = bool(root) and not any(said in option.attribute.casefold() for option in label.attributes()[:1])
-    return at.restrict(Restriction(label, "holds", (), negated != is_denied, None, operand))
+    return at.restrict(Restriction(label, "holds", (), negated != _is_denied(label), None, operand))
 
 
 def booleans(at: Rewriter) -> None:
@@ -106,6 +110,14 @@ def booleans(at: Rewriter) -> None:
         return f"{_held(at, label, negated=bool(match['no']))} {match['type']}"
 
     at.apply(rf"(?P<no>(?:not|non) )?(?P<label>{L}) (?P<type>{L}|{V})", adjective)
+
+    def within(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        if label is None or not is_boolean(label) or not is_type(at.link(match["type"])):
+            return None
+        return f"{match['type']} {_held(at, label, negated=False)}"  # expeditions in winter
+
+    at.apply(rf"(?P<type>{L}) (?:in|on|during|under) (?P<label>{L})(?= (?:$|and|or|<C))", within)
 
     _dated(at)
     _holders(at)
@@ -224,7 +236,7 @@ def unrelated(at: Rewriter) -> None:
         r"(?:(?:has|have|had|was|were|is|are|do|does|did|don|doesn|didn|hasn|haven|hadn|wasn|weren) (?:not |t )|never )"
     )
     at.apply(
-        rf"{aux}{negation}(?:been |ever |yet |actually )*{verb} (?:anything|anyone|anybody|any|at all|one|yet)(?! {V})",
+        rf"{aux}{negation}(?:been |ever |yet |actually )*{verb} (?:anything|anyone|anybody|any|at all|one|yet)(?! <[LV])",
         never,
     )
 
@@ -267,7 +279,7 @@ def absences(at: Rewriter) -> None:
     no = (
         r"with(?: \w+)? no|without(?: ever)?(?: (?!<)\w+ing)?(?: any| an?)?|(?:has|have|having|had) no|no|not a single|"
         r"never (?:(?:\w+|<L\d+>) )?(?:(?:us|me|them) )?(?:any|an|a)|"
-        r"not in any|not (?:(?!<)\w+|<L\d+>) (?:by|in|on|at|for) (?:any|an?)|"
+        r"not in any|(?:not|never)(?: been)? (?:(?!<)\w+|<L\d+>) (?:by|in|on|at|for) (?:any|an?)|"
         rf"(?:(?:that|which|who) )?{do} (?:not|t)(?: (?!<)\w+){{0,3}}(?: any| a| an| in any)?(?: single)?"
     )
 
@@ -289,6 +301,15 @@ def absences(at: Rewriter) -> None:
         missing,
     )
     at.apply(rf"(?:with|of|having)(?: an?)? (?:unknown|missing|empty|blank) (?P<label>{L})", missing)
+
+    def present(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        if label is None or is_type(label) or is_boolean(label) or not label.attributes()[0].attribute:
+            return None
+        return at.restrict(Restriction(label, "missing", (), negated=True))  # trees that have a local name
+
+    some = "(?:that|which|who) (?:do |actually )?(?:have|has|had) (?:an?|any|some)"
+    at.apply(rf"{some} (?P<label>{L})(?= (?:$|and|or|but|<S\d+>|<C\d+>))", present)
 
     def said(match: re.Match[str]) -> str | None:
         verb, label = at.link(match["verb"]), at.link(match["label"])

@@ -155,7 +155,8 @@ class AttributeTests(Meanings):
         close = sorted(kinds, key=lambda kind: min(self._distance(kind, one) for one in near))
         joined = [kind for kind in close if self.elements.paths(kind, near[0])]
         is_dated = any("-" in value.number for value in restriction.values)
-        option = self._by_adjective(restriction.adjective, joined, is_dated)
+        number = restriction.values[0].number if restriction.values and not is_dated else ""
+        option = self._by_adjective(restriction.adjective, joined, is_dated, number)
         if (
             restriction.values
             and "year" in restriction.adjective.nouns

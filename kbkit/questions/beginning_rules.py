@@ -61,6 +61,7 @@ def beginning(at: Rewriter) -> None:
 
     at.apply(rf"(?P<number>{N}(?: (?:{money}))?) (?:an?|per) (?:{'|'.join(_RATES)})", lambda m: m["number"])
     at.apply(rf"(?P<number>{N}(?: (?:{money}))?) (?:(?:an?|per) )?(?P<unit>{L})", rated)
+    at.apply(rf"(?P<number>{N}(?: (?:{money}))?) per {L}(?! <N)", lambda m: m["number"])  # 0.15 per sheet
     among = r"among(?: all)?(?: (?:the|our|your|these))?"
     at.apply(rf"number of (?P<value>{V}) {among} (?P<type>{L})", lambda m: f"number of {m['type']} {m['value']}")
     at.apply(rf"(?P<label>{L}) (?:that |which )?(?:it|they) (?:is|are|was|were)(?= <L)", lambda m: m["label"])

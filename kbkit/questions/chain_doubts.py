@@ -68,7 +68,7 @@ class ChainDoubts:
         found = ["a condition that all meet"] * self.keeps_all
         found += self.other_types + self.other_labels + self.vague + self.modifiers
         is_other = self.is_off_topic or self.starts_unnamed or self.ends_with_rows or self.ends_with_years
-        found += ["'or'"] * self.joins_too_many + self.pronouns
+        found += ["'or'"] * self.joins_too_many + self.pronouns + self.repeated + self.any_relation
         found += ["a way around"] * (self.is_detour or self.returns)
         return found + ["what is asked for"] * (is_other or self.is_other_kind or self.counts_others)
 
@@ -321,6 +321,46 @@ class ChainDoubts:
         named = [topic.mention.last for topic in self.chain.topics if topic.mention is not None]
         rest = self.question.tokens[min(named) :] if named else ()
         return [f"'{token.word}'" for token in rest if token.word in _PRONOUNS]
+
+    @property
+    def repeated(self) -> list[str]:
+        """The verbs said more often than their relation is followed: *mentored by someone that Ann mentored*."""
+        named, similar = self._names, self.elements.labels.similarity
+        words = [token.word for at, token in enumerate(self.question.tokens) if at not in named]
+        found = []
+        for word in dict.fromkeys(one for one in words if words.count(one) > 1 and is_participle(one)):
+            steps = [one for arm in self.chain.arms for one in arm if similar(word)[one.label] >= LITERAL]
+            found += [f"'{word}'"] * (0 < len(steps) < words.count(word))
+        return found
+
+    @property
+    def any_relation(self) -> list[str]:
+        """The names whose relation no word says, though others with other answers join the same types: *films of Ann*,
+        who directed some and acts in others.
+        """
+        elements = self.elements
+        words = [self.question.tokens[at].word for at in self.question.content(self._names)]
+        found = []
+        for topic, arm in self._arms if elements.typed and words and not self.chain.unexplained else ():
+            if topic.mention is None or len(arm) < 2 or arm[0].kind != HOP or arm[1].kind != HOP:
+                continue
+            first = arm[0]
+            said = max(float(elements.labels.similarity(word)[first.label]) for word in words)
+            others = [
+                one
+                for one in map(elements.all.__getitem__, elements.from_type(topic.type).tolist())
+                if one.target == first.target and one.label != first.label
+            ]
+            if said >= FAINT or not others:
+                continue
+            move = elements.session.move
+            reached = [
+                {int(end) for node in topic.nodes for end in move(one.name, one.forward).neighbors(node)}
+                for one in (first, *others)
+            ]
+            if any(ends - reached[0] for ends in reached[1:]):
+                found.append(f"how '{topic.mention.text}' is related")
+        return found
 
     @property
     def joins_too_many(self) -> bool:

@@ -127,11 +127,14 @@ def ranges(at: Rewriter) -> None:
         if is_type(at.link(match["before"])) and all(one.may_be_date for one in pair):
             return f"{match['before']} {at.restrict(Restriction(None, 'between', pair, False, COMPARATIVES['after']))}"
         adjective = None if label else COMPARATIVES["after"]
+        if label is None and (match["money"] or pair[0].unit):
+            adjective = Adjective(1, PRICES if match["money"] else (pair[0].unit,))
         return at.restrict(Restriction(label, "between", pair, False, adjective))
 
+    money = f"(?: (?:{'|'.join(MONEY)}))?"
     at.apply(
-        rf"(?:(?P<before>{L}) )?{BE}(?:in the range )?(?:between|from) (?P<low>{N}) (?:and|to) (?P<high>{N})"
-        rf"(?: (?P<after>{L}))?",
+        rf"(?:(?P<before>{L}) )?{BE}(?:in the range )?(?:between|from) (?P<low>{N}){money} (?:and|to) (?P<high>{N})"
+        rf"(?P<money>{money})(?: (?P<after>{L}))?",
         use,
     )
 
@@ -219,6 +222,8 @@ def comparisons(at: Rewriter) -> None:
         tail = ""
         if before is not None and is_participle(before.text) and not is_type(before) and is_type(after):
             tail = ""  # collected more than 15 samples
+            if not before.labels[0].is_year:
+                at.clauses.unread.append(f"'{before.text}'")  # skippered more than 5 outings, of their skipper_no
         elif before is not None and (after is None or any(option.is_number for option in before.attributes())):
             label = before
             tail = match["after"] or ""
@@ -227,6 +232,8 @@ def comparisons(at: Rewriter) -> None:
         unit = at.linked(match["number"])[0].unit
         if unit and is_type(label) and label is before:
             tail, label, adjective = match["before"], None, Adjective(1, (unit,))  # rides over 50 km
+        if label is None and adjective is None and unit:
+            adjective = Adjective(1, (unit,))  # volcanoes above 5000 m
         if label is None and adjective is None:
             return None
         if adjective and is_type(label) and match["before"]:
@@ -234,6 +241,8 @@ def comparisons(at: Rewriter) -> None:
         if before is not None and label is before and " of " in before.text and not _is_owned(match):
             tail = f"{match['before']} {tail}"  # show the amount of the payments over 100
         sign = at.restrict(Restriction(label, op, at.linked(match["number"]), False, adjective))
+        if before is not None and label is before and re.search(r" (?:each|every|per|by)$", match.string[: match.start()].rstrip()):
+            tail = f"{match['before']} {tail}"  # films each year since 2010
         return f"{tail} {match['held'] or ''} {sign}"
 
     _expired(at)

@@ -38,6 +38,8 @@ _SIMILAR = 0.7
 """Least score of a label that a superlative with nouns of its own compares."""
 _RELATION = 0.75
 """Least similarity of a noun and a relation that it means."""
+_IN_TIME = frozenset(("year", "date", "start"))
+"""Nouns of adjectives that compare dates."""
 _CLEARLY = 0.2
 """How much better a word must say one of two attributes that have a value."""
 
@@ -100,7 +102,11 @@ class ConditionPlanner(CountTests):
             raise NotReadError(NO_ATTRIBUTE)  # the southernmost city, where only a share of cities is known
         if label.types() and (not options or label.types()[0].score > options[0].score or most.is_number):
             return None, self._types_in([label])[0]
-        return self._attribute(label, near, True), -1
+        option = self._attribute(label, near, True)
+        is_of_time = most.adjective.dates or not _IN_TIME.isdisjoint(most.adjective.nouns)
+        if most.adjective.nouns and not is_of_time and self._type_of(option).startswith(("DATE", "TIMESTAMP")):
+            raise NotReadError(NO_ATTRIBUTE)  # the highest collection site, where things were collected on a date
+        return option, -1
 
     def _superlative(self, most: Most, measure: tuple[LabelOption | None, int], owner: int) -> Superlative:
         option, counted = measure
@@ -223,7 +229,7 @@ class ConditionPlanner(CountTests):
         ends = {self.focus, *self._conditioned()}
         for end in ends:
             for path in self._paths(owner, end)[:1]:
-                if any(self.elements.target[hop] == kind for hop in path):
+                if any(self.elements.target[hop] == kind for hop in path[:-1]) or (path and owner == end):
                     return True
         return False
 

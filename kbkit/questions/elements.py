@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.answers.session import Session
-from kbkit.english.question_words import PARTICIPLES
+from kbkit.english.question_words import PARTICIPLES, PASTS
 from kbkit.english.types import type_noun
 from kbkit.english.words import YEARS, may_be_person, singular
 from kbkit.questions.element_lists import (
@@ -27,7 +28,7 @@ from kbkit.questions.element_lists import (
 )
 from kbkit.questions.lexicon import LITERAL, KindLabels, alternatives, label_words, stem
 from kbkit.questions.taught import Taught
-from kbkit.schema import quote
+from kbkit.schema import NodeType, quote
 from kbkit.stores import Stores
 from kbkit.stores.arrays import common_members, distinct, expand_ranges
 
@@ -79,8 +80,8 @@ class Elements:
         taught = Taught.of(stores).synonyms
         synonyms = {n: [*words.get(name, ()), *taught.get(name, ())] for n, name in enumerate(names)}
         self.labels = KindLabels(texts, synonyms)
-        self.is_verbal = [any(w.endswith("ed") or w in PARTICIPLES for w in label_words(text[0])) for text in texts]
-        """Whether a label has a participle, as *directed by* does."""
+        self.is_verbal = [any(w.endswith("ed") or w in PARTICIPLES | PASTS for w in label_words(text[0])) for text in texts]
+        """Whether a label has a verb in the past, as *directed by* and *took part in* do."""
         self.ends_in_preposition = np.array([ends_in_preposition(one) for one in texts], bool)
         self.type_labels = KindLabels(
             [(t.name, *alternatives(t.name), *[t.name_label] * bool(t.name_label)) for t in self.types]
@@ -92,8 +93,9 @@ class Elements:
                     self._called.setdefault(stem(parts[0]), set()).add(number)
         self.of_one_node = [number for number, t in enumerate(self.types) if t.count == 1]
         """The types of one node each."""
-        self.people = frozenset(n for n, t in enumerate(self.types) if may_be_person(type_noun(t.name)))
-        """The types of people, to judge by their names."""
+        people = [n for n, t in enumerate(self.types) if may_be_person(type_noun(t.name))]
+        self.people = frozenset(people or [n for n, t in enumerate(self.types) if _has_full_names(t)])
+        """The types of people, to judge by their names; else those whose nodes have a first and a last name."""
         self.mutual = mutual_relations(schema)
         """Relations that hold in both directions, as their labels say, though each edge is stored in one."""
         self.inverse = self._inverses()
@@ -107,6 +109,10 @@ class Elements:
         self.starts = lru_cache(_MAX_STARTS)(self._starts)
         self.is_yearly = lru_cache(_MAX_STARTS)(self._yearly)
         """Whether an attribute holds dates or years, by the type and the name."""
+        self.span = lru_cache(_MAX_STARTS)(self._span)
+        """The least and the greatest value of a number or date, by the type and the name; None where none is known."""
+        self.own_date = lru_cache(_MAX_STARTS)(self._own_date)
+        """The date of a type that is the date of its nodes; see :meth:`_own_date`."""
         self.is_single = lru_cache(_MAX_STARTS)(self._single)
         """Whether each node has one neighbour at most, by the position of a hop."""
         self.paths = lru_cache(_MAX_STARTS)(self._paths)
@@ -217,16 +223,34 @@ class Elements:
         said = label_words(attribute)
         if not any(word in _SINCE or word.endswith("ed") or word in PARTICIPLES or "year" in word for word in said):
             return False
-        column = quote(attribute)
-        sql = f"SELECT min({column}) AS low, max({column}) AS high FROM {quote(node_type.table)}"
-        [(low, high)] = self.session.stores.tables.rows(sql)
+        low, high = self.span(number, attribute)
         return low is not None and low >= YEARS[0] and high <= YEARS[1] and low == int(low)
+
+    def _span(self, number: int, attribute: str) -> tuple[Any, Any]:
+        column = quote(attribute)
+        sql = f"SELECT min({column}) AS low, max({column}) AS high FROM {quote(self.types[number].table)}"
+        [span] = self.session.stores.tables.rows(sql)
+        return span
+
+    def _own_date(self, number: int) -> str:
+        """Return the date that all nodes of a type have and that no other date precedes: an invoice's date of issue.
+
+        It is empty if there is none. People have none: what they were born before says nothing of when they joined.
+        """
+        if number in self.people:
+            return ""
+        node_type = self.types[number]
+        dates = [a.name for a in node_type.attributes if a.type.startswith(("DATE", "TIMESTAMP"))]
+        first = f"least({', '.join(f'{quote(name)}::DATE' for name in dates)})"
+        whole = ", ".join(f"count(*) FILTER ({quote(name)}::DATE = {first})" for name in dates)
+        if len(dates) < 2:
+            return ""
+        [counts] = self.session.stores.tables.rows(f"SELECT {whole} FROM {quote(node_type.table)}")
+        return next((name for name, count in zip(dates, counts, strict=True) if count == node_type.count), "")
 
     def has_flags(self, number: int, attribute: str) -> bool:
         """Return whether an attribute of numbers has zeros and ones only: *paid*."""
-        column = quote(attribute)
-        sql = f"SELECT min({column}) AS low, max({column}) AS high FROM {quote(self.types[number].table)}"
-        return self.session.stores.tables.rows(sql) == [(0, 1)]
+        return self.span(number, attribute) == (0, 1)
 
     def is_optional(self, number: int, attribute: str) -> bool:
         """Return whether some nodes of a type lack an attribute, and others have it."""
@@ -349,6 +373,12 @@ class Elements:
         ids = ids[(ids >= known.first) & (ids <= known.last)].astype(np.int64)
         # The same nodes of each hop, so that samples overlap as the ends do.
         return ids if known.count <= _SAMPLE else ids[(ids * 2654435761) % known.count < _SAMPLE]
+
+
+def _has_full_names(node_type: NodeType) -> bool:
+    """Return whether the nodes of a type have first and last names, as guests of a table of bookings do."""
+    names = [label_words(attribute.name) for attribute in node_type.attributes]
+    return ["first", "name"] in names and ["last", "name"] in names
 
 
 def _column(elements: list[Element], name: str) -> Ints:

@@ -55,6 +55,14 @@ _SUFFIXES = frozenset(
         "es",
     ]
 )
+_SPELLINGS = (
+    (re.compile("(?<=.)[ao]e(?=..)"), "e"),
+    (re.compile("our$"), "or"),
+    (re.compile("(?<=[iy])s$"), "z"),
+    (re.compile("tr$"), "ter"),
+    (re.compile("(?<=licen|defen|offen)c$"), "s"),
+)
+"""What stems of words in British spelling have in American spelling: paediatr, colour, organis, centr, licenc."""
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _SEGMENT = re.compile(r"[/.:#]")
 _CACHE = 50_000
@@ -88,7 +96,15 @@ def _words_of_label(label: str) -> tuple[str, ...]:
 
 @lru_cache(_CACHE)
 def stem(word: str) -> str:
-    """Return the English stem of a word."""
+    """Return the English stem of a word, in American spelling: the same for *colour* and *color*."""
+    found = indexed_stem(word)
+    for pattern, other in _SPELLINGS:
+        found = pattern.sub(other, found)
+    return found
+
+
+def indexed_stem(word: str) -> str:
+    """Return the stem of a word as the full-text index has it."""
     stems = _analyzer().analyze(word)
     return stems[0] if stems else word
 

@@ -44,6 +44,8 @@ _MEASURING = frozenset([*TOTALS, *EXTREMES])
 _NAMES = frozenset(["name", "names", "title", "titles"])
 _UNNAMED = (FUNCTION_WORDS | {"per"}) - _NAMES
 """Words that neither begin nor end a link."""
+_COUNTED = (["most"], ["fewest"], ["many"], ["more"], ["fewer"])
+_TAKING = frozenset(("take", "takes", "took", "taken", "taking"))
 _DETERMINERS = frozenset("all any both each either every".split())  # noqa: SIM905
 _ADVERBS = frozenset("yet still already again ever never currently now".split())  # noqa: SIM905
 """Words that are no labels, however similar they are to one."""
@@ -159,6 +161,7 @@ class Linker:
                 tokens
             )  # complaints about noise, but: what is it about
             is_operator |= self._is_act(question, at)
+            is_operator |= token.word in ("part", "place") and at > 0 and tokens[at - 1].word in _TAKING
             is_operator |= token.word in _SPANS  # per decade: not per year
             is_operator |= token.word in _ADVERBS
             is_operator |= token.word in _DETERMINERS or bool(related_words(token.word).places)  # German: no attribute
@@ -306,7 +309,8 @@ class Linker:
             return None  # cite, where papers have citations: a number, and relations
         if labels and not (is_name and labels[0].score < 1):
             return QuestionLink(span[0], span[-1] + 1, text, labels, values, nodes)
-        if len(words) == 1 and text.islower() and (role := self._role(words[0])):
+        is_counted = before in _COUNTED
+        if len(words) == 1 and text.islower() and (role := self._role(words[0], is_noun=is_counted)):
             kind = LabelOption(self.elements.all[role[0]].target, "", _ROLE)
             return QuestionLink(span[0], span[-1] + 1, text, (kind,), role=role)
         if len(words) == 1 and text.islower() and self._is_relation(words[0]):
@@ -330,7 +334,8 @@ class Linker:
         if labels and labels[0].score < WHOLE_LABEL and stem(word) in self._of_edges:
             return ()  # fines, of citations that have a fine: not the base_fine of their codes
         denied = self._labels.labelled([root]) if (root := denied_root(word)) else ()
-        return denied if denied and denied[0].is_boolean else labels  # unpaid, inactive, of paid, active
+        is_denied = bool(denied) and (denied[0].is_boolean or (denied[0].is_optional and is_participle(root)))
+        return denied if is_denied else labels  # unpaid, inactive, of paid, active, or of paid_on
 
     def _signed(self, question: Question, span: range) -> QuestionLink | None:
         """Return the link of a value that ends with a sign, if the span and the sign after it are one: AB+, C++."""
@@ -349,11 +354,14 @@ class Linker:
         is_exact = len(words) == 1 and any(value.value.casefold() == words[0] for value in values)
         return is_exact and words[0] not in label_words(name) and f"{words[0]}s" not in label_words(name)
 
-    def _role(self, word: str) -> tuple[int, ...]:
-        """Return the hops to the nodes of one type that a noun names by a relation: *directors*, *capitals*."""
+    def _role(self, word: str, *, is_noun: bool = False) -> tuple[int, ...]:
+        """Return the hops to the nodes of one type that a noun names by a relation: *directors*, *capitals*.
+
+        ``is_noun`` tells that it is no verb: *the most targets*.
+        """
         people = self.elements.people_called(word)
         hops = [self.elements.all[hop] for hop in self.elements.role_hops(word)]
-        if not people and (hops and "NOUN" in lemmas_of(singular(word)) and not may_be_verb(word)):
+        if not people and (hops and "NOUN" in lemmas_of(singular(word)) and (is_noun or not may_be_verb(word))):
             ends = (hop for hop in hops if hop.forward and not is_plural(label_words(hop.name)[-1]))
             people = {hop.target for hop in ends}  # capitals; but flights are no airports
         if len(people) != 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from decimal import Decimal
 
 from kbkit.answers.syntax import (
     Combine,
@@ -155,10 +156,13 @@ class Meanings(Ways):
         attributes = self.elements.types[option.type].attributes
         return next((a.type for a in attributes if a.name == option.attribute), "VARCHAR")
 
-    def _by_adjective(self, adjective: Adjective, near: Iterable[int], is_dated: bool = False) -> LabelOption:  # noqa: PLR0912
+    def _by_adjective(  # noqa: PLR0912
+        self, adjective: Adjective, near: Iterable[int], is_dated: bool = False, number: str = ""
+    ) -> LabelOption:
         """Return the numeric attribute that an adjective compares: ``oldest`` an age, or a year of birth.
 
-        With ``is_dated`` only attributes of dates, as a month or a day is compared.
+        With ``is_dated`` only attributes of dates, as a month or a day is compared. Of several prices the one is meant
+        whose values are both above and below the ``number`` that it is compared with.
         """
         labels, best, chosen, label = self.elements.labels, 0.0, None, -1
         timed: dict[str, float] = {}
@@ -202,6 +206,10 @@ class Meanings(Ways):
         alike = [one for one, score in scores.items() if one[0] == chosen.type and score > best - _SAME_PRICE]
         gains = [verb for verb in self.clauses.unexplained if verb in _GAINING]
         is_gain = bool(gains) and float(labels.similarity(gains[0])[label]) < FAINT
+        if adjective.nouns == PRICES and number and len(alike) > 1:
+            within = [one for one in alike if self._is_within(one, number)]
+            if len(within) == 1:
+                alike, chosen = within, LabelOption(*within[0], scores[within[0]])
         if adjective.nouns == PRICES and (len(alike) > 1 or is_gain):  # films that earned a million: not their cost
             raise NotReadError("which of several prices is meant")
         others = [score for name, score in timed.items() if name != chosen.attribute]
@@ -210,10 +218,19 @@ class Meanings(Ways):
             if verbs and max(float(labels.similarity(word)[label]) for word in verbs) < _SAID_OF_DATES:
                 raise NotReadError(SEVERAL_DATES)  # expired before 2018, of valid_from and valid_to
             if max(others) > best - _SAME_TIME:
-                raise NotReadError(SEVERAL_DATES)
+                own = self.elements.own_date(chosen.type)
+                if timed.get(own, 0.0) <= best - _SAME_TIME:
+                    raise NotReadError(SEVERAL_DATES)
+                chosen = replace(chosen, attribute=own)
+                best = min(best, _TIMED)
         self.doubts.label = min(self.doubts.label, best)
         self.doubts.followed.add(label)
         return chosen
+
+    def _is_within(self, one: tuple[int, str], number: str) -> bool:
+        """Return whether some nodes have more than a number of an attribute, and others less."""
+        low, high = self.elements.span(*one)
+        return low is not None and low < Decimal(number) < high
 
     def _has_dates(self, kind: int) -> bool:
         return any(self.elements.is_yearly(kind, attribute.name) for attribute in self.elements.types[kind].attributes)

@@ -11,7 +11,7 @@ import numpy as np
 
 from kbkit.english.question_words import FUNCTION_WORDS, INTERROGATIVES
 from kbkit.english.words import singular
-from kbkit.questions.lexicon import label_words, stem
+from kbkit.questions.lexicon import indexed_stem, label_words, stem
 from kbkit.questions.question import Question
 from kbkit.stores import Stores
 from kbkit.stores.folding import words
@@ -183,12 +183,12 @@ def _similar(stores: Stores, question: Question) -> list[Mention]:
             text = question.text[question.tokens[first].start : question.tokens[last - 1].end]
             found.append(Mention(first, last, text, _best_connected(stores, ids), how))
 
-    unknown = np.array([not stores.text.frequency(stem(token.word)) for token in question.tokens], bool)
+    unknown = np.array([not stores.text.frequency(indexed_stem(token.word)) for token in question.tokens], bool)
     content = np.array([token.word not in FUNCTION_WORDS for token in question.tokens], bool)
     foreign = unknown & content  # in no name
     for first, last in _spans(question, 8, free):
         if not foreign[first:last].any():
-            stems = [stem(token.word) for token in question.tokens[first:last]]
+            stems = [indexed_stem(token.word) for token in question.tokens[first:last]]
             take(first, last, stores.text.named(stems, 50).tolist(), "stemmed")
     misspelled = ((a, b) for a, b in _spans(question, MAX_FUZZY_WORDS, free) if unknown[a:b].any())
     for first, last in islice(misspelled, MAX_FUZZY_LOOKUPS):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from kbkit.english.question_words import COMPARATIVES, ORDINALS, Adjective
+from kbkit.english.question_words import COMPARATIVES, FUNCTION_WORDS, ORDINALS, Adjective
+from kbkit.english.words import may_be_verb
 from kbkit.questions.clauses import BE, AskedTarget, L, N, Restriction, Rewriter, is_type
 from kbkit.questions.condition_rules import NO
 from kbkit.questions.question_link import QuestionLink
@@ -40,11 +41,31 @@ def equal_numbers(at: Rewriter) -> None:
             return None
         return at.restrict(Restriction(label, "=", values, operand="number"))  # in two languages
 
+    def alone(match: re.Match[str]) -> str | None:
+        label, kinds = at.link(match["label"]), re.findall(L, match.string[: match.start()])
+        if not is_type(label) or not kinds or not is_type(at.link(kinds[-1])) or at.clauses.most is not None:
+            return None
+        verb = match["verb"]
+        if verb is not None and (verb in FUNCTION_WORDS or not may_be_verb(verb)):
+            return None
+        at.clauses.verbs += [verb] * (verb is not None)
+        return at.restrict(Restriction(label, "=", at.linked(match["value"]), operand="number"))
+
+    only = "(?:only|just|exactly)"
+    aux = "(?:(?:that|which|who|have|has|had|with|did|do) )*"
+    at.apply(rf"{aux}(?:(?P<verb>[a-z]+) )?{only} (?P<value>{N}) (?P<label>{L})", alone)  # who made only one film
+
     def dated(match: re.Match[str]) -> str | None:
         values = at.linked(match["value"])
         if not all(re.fullmatch(r"(?:1\d|20)\d\d(?:-\d\d){0,2}", value.number) for value in values):
             return None
         return restricted(None, match, COMPARATIVES["after"])
+
+    def measured(match: re.Match[str]) -> str | None:
+        units = {value.unit for value in at.linked(match["value"])}
+        if len(units) > 1 or "" in units:
+            return None
+        return restricted(None, match, Adjective(1, (units.pop(),)))  # streets that are 20 mph
 
     def ranked(match: re.Match[str]) -> str | None:
         label, nth = at.link(match["label"]), match["nth"]
@@ -62,6 +83,7 @@ def equal_numbers(at: Rewriter) -> None:
     at.apply(
         rf"(?P<not>not )?(?:with|has|have|having|had|in) (?:exactly )?{_NUMBERS} (?:different )?(?P<label>{L})", counted
     )
+    at.apply(rf"{BE}(?P<not>not )?(?:exactly )?{_NUMBERS}(?! <L)", measured)
     at.apply(
         rf"(?P<not>not )?(?:either )?(?:in|on|during|of|from) (?:the )?(?:year )?(?:of )?(?:either )?{_NUMBERS}", dated
     )

@@ -30,6 +30,12 @@ _QUARTER = re.compile(
     re.I,
 )
 """A quarter or a half of a year: ``in the second quarter of 2021``, ``Q2 2021``, ``2021-Q2``."""
+_NAMED = "|".join(f"{month[:3]}(?:{month[3:]})?" if month[3:] else month for month in _MONTHS)
+_RANGE = re.compile(
+    rf"(?P<first>\b(?:between|from)\s+(?:{_NAMED}))\b(?P<rest>\s+(?:and|to|until)\s+(?:{_NAMED})\s+(?P<year>(?:1\d|20)\d\d)\b)",
+    re.I,
+)
+"""A range of months whose year is said once."""
 _ASKING = r"who|whom|whose|what|which|when|where|why|how"
 _COLUMNS = re.compile(
     rf"\?\s+(?!(?:and|or|so|but)\s+(?:{_ASKING})\b)(?:(?:please|and|just|also) )*"
@@ -39,9 +45,12 @@ _COLUMNS = re.compile(
     re.I,
 )
 """What follows a question mark: the columns that are asked for, ``Which rooms are free? Name and price please``."""
+_TENS = {"thirties": 30, "forties": 40, "fifties": 50, "sixties": 60, "seventies": 70, "eighties": 80}
+_TENS["nineties"] = 90
 _DECADE = re.compile(
     r"\b(?:(?P<when>from|of|in|during|since|before|after|until) )?"
-    r"(?:(?:the )?(?P<year>(?:1[5-9]|20)\d0)'?s|the ['\u2019]?(?P<short>[2-9]0)'?s)\b",
+    r"(?:(?:the )?(?P<year>(?:1[5-9]|20)\d0)'?s|the ['\u2019]?(?P<short>[2-9]0)'?s"
+    rf"|the (?P<tens>{'|'.join(_TENS)}))\b",
     re.IGNORECASE,
 )
 """A decade: ``in the 1990s``, ``of the 90s``."""
@@ -101,8 +110,11 @@ def with_columns(text: str) -> str:
 
 
 def with_months(text: str) -> str:
-    """Return a question with quarters and halves of years as ranges of months: *between April 2021 and June 2021*."""
-    return _QUARTER.sub(_months, text)
+    """Return a question with quarters and halves of years as ranges of months: *between April 2021 and June 2021*.
+
+    Both months of a range have their year: *between April and June 2021*.
+    """
+    return _RANGE.sub(r"\g<first> \g<year>\g<rest>", _QUARTER.sub(_months, text))
 
 
 def has_decade(text: str) -> bool:
@@ -116,7 +128,7 @@ def with_decades(text: str) -> str:
 
 
 def _years(match: re.Match[str]) -> str:
-    first = int(match["year"] or f"19{match['short']}")
+    first = int(match["year"] or f"19{match['short'] or _TENS[match['tens'].lower()]}")
     when = (match["when"] or "").lower()
     if when in ("since", "before"):
         return f"{when} {first}"

@@ -21,10 +21,11 @@ from kbkit.english.question_words import (
     SCALES,
     SUPERLATIVES,
     TOTALS,
+    is_negation,
 )
 from kbkit.english.thesaurus import related_words
 from kbkit.english.words import PREPOSITIONS, lemmas_of
-from kbkit.questions.lexicon import label_words, stem
+from kbkit.questions.lexicon import indexed_stem, label_words, stem
 from kbkit.questions.mentions import Mention
 from kbkit.questions.question import Question
 from kbkit.stores import Stores
@@ -81,9 +82,13 @@ class Spelling:
         for at, token in enumerate(question.tokens):
             word = token.word
             is_name = at > 0 and question.text[token.start].isupper() and not question.text.isupper()
-            if at in named or is_name or len(word) < _LEAST or not (word.isalpha() and word.isascii()):
+            if at in named or is_name or len(word) < _LEAST - 1 or not (word.isalpha() and word.isascii()):
                 continue
-            if self._is_unknown(word):
+            if len(word) < _LEAST:
+                is_unknown = self._is_unknown(word) and not is_negation(word, "t")
+                close = {*_edited(word)} & _CLOSED if is_unknown else set()
+                found |= {word: min(close)} if len(close) == 1 else {}  # stil open
+            elif self._is_unknown(word):
                 close = {other for other in _edited(word) if other in self._known}
                 if len({stem(other) for other in close}) == 1:
                     found[word] = min(close)
@@ -96,7 +101,7 @@ class Spelling:
     def _is_unknown(self, word: str) -> bool:
         if word in self._known or word in _CLOSED:
             return False
-        if not self._stores.has("text") or self._stores.text.frequency(stem(word)):
+        if not self._stores.has("text") or self._stores.text.frequency(indexed_stem(word)):
             return False
         return not lemmas_of(word) and not related_words(word).places
 

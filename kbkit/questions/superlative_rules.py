@@ -63,6 +63,20 @@ def adverbs(at: Rewriter) -> None:
         at.clauses.verbs.append(verb)
         return f"{match['type']} <S0>"
 
+    def often_said(match: re.Match[str]) -> str | None:
+        label, done = at.link(match["type"]), at.link(match["done"])
+        is_attribute = label is not None and not is_type(label) and not label.attributes()[0].is_number
+        is_verb = match["verb"] is None or (match["verb"] not in FUNCTION_WORDS and may_be_verb(match["verb"]))
+        if at.clauses.most is not None or not is_attribute or not is_verb or (done and not is_participle(done.text)):
+            return None
+        at.clauses.most = Most(label, Adjective(SUPERLATIVES[match["word"]].sign, ()), is_common=True)
+        return f"{match['type']} <S0>"  # which product is ordered most often, of orders
+
+    be = "(?:that|which|is|are|was|were|gets?|been|has|have)"
+    often = "(?:often|frequently|commonly)"
+    at.apply(
+        rf"(?P<type>{L}) (?:{be} )*(?:(?P<done>{L})|(?P<verb>[a-z]+)) (?:the )?(?P<word>most|least) {often}(?= $)", often_said
+    )
     often = "(?: often| frequently| commonly)?"
     word, verb = rf"(?:the )?(?P<word>most|least){often}", r"(?P<verb>[a-z]+)"
     at.apply(rf"(?P<type>{L}) (?:(?:that|which|is|are|was|were|gets?|been|has|have) )*{verb} {word}(?= $)", used)
@@ -121,7 +135,8 @@ def rankings(at: Rewriter) -> None:
 
     def measured(match: re.Match[str]) -> str | None:
         by, number = at.link(match["by"]), at.link((match["number"] or match["few"] or "").strip())
-        is_counted = bool(match["number_of"]) and is_type(by)  # the best customer by number of orders
+        is_plural_type = is_type(by) and by is not None and is_plural(by.text.casefold()) and by.labels[0].score == 1
+        is_counted = is_type(by) and (bool(match["number_of"]) or is_plural_type)  # the best customer by orders
         own = by.attributes() if by is not None else []
         is_number = any(o.is_number for o in own if o.score == own[0].score)
         if at.clauses.most is not None or by is None or not (is_counted or is_number):
@@ -131,13 +146,15 @@ def rankings(at: Rewriter) -> None:
         if not is_type(at.link(match["type"])) or (match["word"] in ("top", "bottom") and number is None):
             return None
         sign = SUPERLATIVES.get(match["word"], Adjective(-1 if match["word"] == "bottom" else 1, ())).sign
+        sign *= ADJECTIVES[match["inner"].strip()].sign if match["inner"] else 1  # the most expensive room by base price
         few = whole(number) if number else 1
         at.clauses.most = Most(by, Adjective(sign, ()), few, is_number=is_counted, is_amount=not is_counted)
         return f"{match['held']} {match['type']} <S0> {match['between']} {match['of']}{match['more']}"
 
     between = r"(?P<between>(?:(?!by |<[LN])\S+ ){0,6})"
     at.apply(
-        rf"(?:the )?(?P<few>{N} )?(?P<word>top|bottom|{SUPERLATIVE})(?P<number> {N})? (?P<held>(?:<[CV]\d+> )*)"
+        rf"(?:the )?(?P<few>{N} )?(?P<word>top|bottom|{SUPERLATIVE})(?P<inner> (?:{'|'.join(ADJECTIVES)}))?"
+        rf"(?P<number> {N})? (?P<held>(?:<[CV]\d+> )*)"
         rf"(?:(?!<)[a-z]+(?:ing|ed) )?(?P<type>{L}) {between}"
         rf"(?:by|in terms of|measured by|according to) (?:the |their |its )?"
         rf"(?P<number_of>(?:total )?number of )?(?P<of>(?:<[CV]\d+> )*)(?P<by>{L})(?P<more>(?: {L})?)",

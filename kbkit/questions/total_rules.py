@@ -28,7 +28,7 @@ def totals(at: Rewriter) -> None:
         label = at.link(match["label"])
         if label is None or not label.attributes():
             return None
-        after = re.match(rf" ({L}) ", match.string[match.end() :])
+        after = re.match(rf" (?:<[CV]\d+> )*({L}) ", match.string[match.end() :])
         is_thing = after is not None and is_type(at.link(after[1]))
         is_thing |= bool(re.match(rf" {V} $", match.string[match.end() :]))
         if is_thing and match["words"] in SUPERLATIVES:

@@ -28,10 +28,10 @@ _OF_LABELS = (
 )
 """Units that only names of columns have, which are not converted."""
 UNITS = {
-    **_units("time", ms_msec_millisecond="1", sec_second="1000", min_minute="60000", hour_hr="3600000", day="86400000"),
+    **_units("time", ms_msec_millisecond="1", sec_second="1000", min_minute="60000", hour_hr_hrs="3600000", day="86400000"),
     **_units("length", nm_nanometer_nanometre="0.000001", um_micrometer_micrometre_micron="0.001"),
     **_units("length", mm_millimeter_millimetre="1", cm_centimeter_centimetre="10", meter_metre_m="1000"),
-    **_units("length", km_kilometer_kilometre="1000000", mile="1609344", foot_feet_ft="304.8", inch_inche="25.4"),
+    **_units("length", km_kms_kilometer_kilometre="1000000", mile="1609344", foot_feet_ft="304.8", inch_inche="25.4"),
     **_units(
         "area", m2="1", ha_hectare="10000", km2="1000000", ft2="0.09290304", acre="4046.8564224", mi2="2589988.110336"
     ),
@@ -42,7 +42,7 @@ UNITS = {
     **_units("power", kw_kilowatt="1000", mw_megawatt="1000000", gw_gigawatt="1000000000"),
     **_units("energy", kwh="1000", mwh="1000000", gwh="1000000000", twh="1000000000000"),
     **{form: MeasuringUnit(form, Decimal(1)) for form in _OF_LABELS},
-    **_units("mass", mg_milligram="1", g_gram="1000", kg_kilogram_kilo="1000000", lb_pound="453592.37"),
+    **_units("mass", mg_milligram="1", g_gram="1000", kg_kgs_kilogram_kilo="1000000", lb_lbs_pound="453592.37"),
 }
 """Words for units, also the short ones that names of columns have: ``length_km``."""
 

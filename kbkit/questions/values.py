@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 from kbkit.answers.attribute_values import ColumnValues
@@ -20,15 +19,6 @@ from kbkit.stores import Stores
 from kbkit.stores.folding import words
 from kbkit.stores.node_values import text_attributes
 
-_SPELLINGS = (
-    (re.compile("(?<=.)[ao]e(?=..)"), "e"),
-    (re.compile("our$"), "or"),
-    (re.compile("(?<=[iy])s$"), "z"),
-    (re.compile("tr$"), "ter"),
-)
-"""What stems of words in British spelling have in American spelling: paediatr, colour, organis, centr."""
-_MAX_STEMS = 50_000
-"""Words whose stems are kept."""
 _REPEATED = 0.8
 """Fraction of the nodes that the values of a column may be if it says what nodes have in common."""
 _SHORT_DATES = 3
@@ -105,7 +95,7 @@ class AttributeValues:
         if 1 < len(parts) <= MAX_WORDS:
             letters = "".join(part[0] for part in parts if part not in ("and", "of", "the")).upper()
             self._initials.setdefault(letters, []).append(value)
-            stems = frozenset(map(_spelled, parts))
+            stems = frozenset(map(stem, parts))
             for one in stems:
                 self._with_stem.setdefault(one, []).append((stems, value))
 
@@ -115,10 +105,10 @@ class AttributeValues:
         Or the values of a column, several but not most, that begin with one word: *closed*, of ``Closed won`` and
         ``Closed lost``.
         """
-        stems = {*map(_spelled, parts)}
+        stems = {*map(stem, parts)}
         found = [value for known, value in self._with_stem.get(min(stems), ()) if stems < known]
         columns = {(value.type, value.attribute) for value in found}
-        begun = [value for value in found if _spelled(words(value.value).split()[0]) in stems]
+        begun = [value for value in found if stem(words(value.value).split()[0]) in stems]
         is_class = len(columns) == len(parts) == 1 and len(begun) == len(found) <= _MOST_OF_CLASS
         return tuple(found) if len(found) == 1 or is_class else ()
 
@@ -149,12 +139,4 @@ class AttributeValues:
 
 def _stems(parts: Sequence[str]) -> str:
     """Return the stems of words, the same in British and American spelling."""
-    return " ".join(map(_spelled, parts))
-
-
-@lru_cache(_MAX_STEMS)
-def _spelled(part: str) -> str:
-    found = stem(part)
-    for pattern, other in _SPELLINGS:
-        found = pattern.sub(other, found)
-    return found
+    return " ".join(map(stem, parts))
