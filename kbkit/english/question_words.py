@@ -93,6 +93,8 @@ TRADING = _words("used booked bought sold ordered purchased requested chosen vis
 """Verbs for what many nodes refer to, whatever they are called."""
 MONEY_WORDS = _words("amount cost costs fee fees fine paid payment price spend total value donation")
 """Words of attributes that are amounts of money."""
+TAKINGS = _words("revenue revenues income turnover takings earnings")
+"""Nouns for what amounts of money add up to."""
 PRICES_OF_ONE = _words("unit each per list")
 """Words of prices that do not add up."""
 PAYING = _words(

@@ -21,13 +21,13 @@ from kbkit.english.question_words import (
     TRADING,
     Adjective,
 )
-from kbkit.english.words import may_be_verb
+from kbkit.english.words import may_be_person, may_be_verb
 from kbkit.questions.clauses import AskedTarget, is_type
 from kbkit.questions.conditions import ConditionPlanner
 from kbkit.questions.element_lists import MOST, Element
 from kbkit.questions.elements import MAX_HOPS
 from kbkit.questions.label_lookup import LabelOption
-from kbkit.questions.lexicon import label_words
+from kbkit.questions.lexicon import label_words, related, stem
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.question_link import QuestionLink
 from kbkit.questions.ways import NotReadError
@@ -214,6 +214,9 @@ class AskedPlanner(ConditionPlanner):
         """Return the type that *who* or *where* asks for; None if no such word decides."""
         clauses = self.clauses
         is_open = not clauses.targets and not clauses.groups
+        if is_open and clauses.is_who and (agent := self._agent()) is not None:
+            clauses.targets.append(agent)
+            return None
         asked = self._asked_kind() if is_open and (clauses.is_who or clauses.is_where) else None
         if is_open and clauses.is_who and asked is None and not clauses.context:
             kinds = [*(link.labels[0].type for link in clauses.said), *self._tested()]
@@ -222,6 +225,19 @@ class AskedPlanner(ConditionPlanner):
         if is_open and not clauses.targets and not clauses.context and asked is None:
             raise NotReadError(f"'{clauses.asks_for}'")
         return asked
+
+    def _agent(self) -> AskedTarget | None:
+        """Return the only column for who did what a participle says, of the types that are named: a *requester*."""
+        kinds = dict.fromkeys([*self._types_in(self.clauses.context), *self._conditioned()])
+        verbs = [word for word in self._words if is_participle(word)]
+        found = [
+            LabelOption(kind, a.name)
+            for kind in kinds
+            for a in self.elements.types[kind].attributes
+            for word in (label_words(a.name) if a.type == "VARCHAR" else [])[-1:]
+            if may_be_person(word) and any(verb != word and related(stem(verb), stem(word)) for verb in verbs)
+        ]
+        return AskedTarget(QuestionLink(0, 0, "who", tuple(found))) if len(found) == 1 else None
 
     def _of_head(self, head: QuestionLink, context: list[int]) -> int:
         """Return the type of the nodes that a value stands for: of those that have it, or that belong to the node."""

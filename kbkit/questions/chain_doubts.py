@@ -68,7 +68,7 @@ class ChainDoubts:
         found = ["a condition that all meet"] * self.keeps_all
         found += self.other_types + self.other_labels + self.vague + self.modifiers
         is_other = self.is_off_topic or self.starts_unnamed or self.ends_with_rows or self.ends_with_years
-        found += ["'or'"] * self.joins_too_many + self.pronouns + self.repeated + self.any_relation
+        found += ["'or'"] * self.joins_too_many + self.pronouns + self.repeated + self.any_relation + self.namesakes
         found += ["a way around"] * (self.is_detour or self.returns)
         return found + ["what is asked for"] * (is_other or self.is_other_kind or self.counts_others)
 
@@ -361,6 +361,47 @@ class ChainDoubts:
             if any(ends - reached[0] for ends in reached[1:]):
                 found.append(f"how '{topic.mention.text}' is related")
         return found
+
+    @property
+    def namesakes(self) -> list[str]:
+        """The names of nodes of several types that lead to different answers, if no word says which type or relation is
+        meant: *war films*, of a genre and of a keyword.
+        """
+        elements, found = self.elements, []
+        words = [self.question.tokens[at].word for at in self.question.content(self._names)]
+        for topic, arm in self._arms if elements.typed else ():
+            mention = topic.mention
+            kinds = {elements.type_number(node) for node in mention.nodes} - {topic.type} if mention else set()
+            if mention is None or not kinds or not arm or arm[0].kind != HOP:
+                continue
+            hops = [one for one in map(elements.all.__getitem__, range(elements.hops)) if one.target == arm[0].target]
+            own, others = [arm[0]], [one for one in hops if one.source in kinds and one.target != one.source]
+            said = [self._is_named(one, words) for one in (*own, *others)]
+            if any(said):
+                continue
+            move, reached = elements.session.move, []
+            for ways, nodes in ((own, topic.nodes), (others, mention.nodes)):
+                reached.append(
+                    {
+                        int(end)
+                        for one in ways
+                        for node in nodes
+                        if elements.type_number(node) == one.source
+                        for end in move(one.name, one.forward).neighbors(node)
+                    }
+                )
+            if reached[1] - reached[0]:
+                found.append(f"which '{mention.text}' is meant")
+        return found
+
+    def _is_named(self, hop: Element, words: list[str]) -> bool:
+        """Return whether a word says a relation, or the type that it starts at."""
+        elements = self.elements
+        return any(
+            elements.labels.similarity(word)[hop.label] >= LITERAL
+            or elements.type_labels.similarity(word)[hop.source] >= LITERAL
+            for word in words
+        )
 
     @property
     def joins_too_many(self) -> bool:

@@ -26,6 +26,7 @@ from kbkit.questions.directions import agent_of
 from kbkit.questions.expressions import both
 from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.lexicon import LITERAL, label_words, stem
+from kbkit.questions.link_words import is_participle
 from kbkit.questions.meanings import NO_ATTRIBUTE
 from kbkit.questions.measure_rules import MeasureRestriction
 from kbkit.questions.pair_rules import PairRestriction
@@ -288,7 +289,12 @@ class ConditionPlanner(CountTests):
             numbers = [option for option in label.attributes() if self._is_number(option)]
             if label.types() and (not numbers or numbers[0].score < label.types()[0].score):
                 return ConditionPart(owner) if dry else self._counting(restriction, owner, self._types_in([label])[0])
-        option = self._compared(restriction, near)
+        try:
+            option = self._compared(restriction, near)
+        except NotReadError:
+            if (years := self._of_years(restriction)) is None:
+                raise
+            return years
         restriction = self._in_unit(restriction, option)
         if restriction.operand == "avg":
             known = Nodes(self.elements.types[option.type].name)
@@ -297,6 +303,23 @@ class ConditionPlanner(CountTests):
         if restriction.operand == "node":
             return self._than_node(restriction, option.type, option.attribute, self._op(restriction, option))
         return ConditionPart(option.type, self._number_tests(restriction, option))
+
+    def _of_years(self, restriction: Restriction) -> ConditionPart | None:
+        """Return the nodes for the years that a condition names, if years are nodes: *films released in 1981*."""
+        kinds = [n for n, one in enumerate(self.elements.types) if label_words(one.name)[-1:] == ["year"]]
+        numbers = [value.number for value in restriction.values]
+        is_year = all(value.may_be_date and value.number.isdigit() for value in restriction.values)
+        if len(kinds) != 1 or restriction.label is not None or restriction.op not in ("=", "in") or not is_year:
+            return None
+        name = self.elements.types[kinds[0]].name
+        nodes = [row.id for rows in self.elements.session.stores.nodes.by_name(name, numbers) for row in rows[:1]]
+        if len(nodes) != len(numbers):
+            return None
+        trees = tuple(map(self._named_node, nodes))
+        for word in [one for one in self.clauses.unexplained if is_participle(one)]:
+            self._explain(word)
+        tree = trees[0] if len(trees) == 1 else Combine("|", trees)
+        return ConditionPart(kinds[0], (), tree, restriction.negated)
 
     def _valued(self, restriction: Restriction, near: list[int]) -> ConditionPart:
         """Return a condition on values or named nodes: of the labelled attribute or type, or else of the nearest."""

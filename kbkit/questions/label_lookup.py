@@ -9,7 +9,18 @@ from dataclasses import dataclass, field, replace
 from kbkit.answers.attribute_values import ColumnValues
 from kbkit.answers.resolve_conditions import is_number
 from kbkit.english.abbreviations import shortened
-from kbkit.english.question_words import CLASSES, CONCEPTS, FUNCTION_WORDS, MEASURED, NO, NO_INITIALS, YES
+from kbkit.english.question_words import (
+    CLASSES,
+    CONCEPTS,
+    FUNCTION_WORDS,
+    MEASURED,
+    MONEY_WORDS,
+    NO,
+    NO_INITIALS,
+    PRICES_OF_ONE,
+    TAKINGS,
+    YES,
+)
 from kbkit.english.thesaurus import related_words
 from kbkit.english.words import lemmas_of, singular
 from kbkit.questions.element_lists import HOP, VALUE, Element, numeric
@@ -53,12 +64,20 @@ _SYNONYM = 0.85
 """Score of a synonym of a label, relative to the label itself."""
 STANDING = 0.5
 """Score of a type that a noun stands for though it is called otherwise."""
+_TAKINGS = 0.75
+"""Score of the only amount of money in a KB for what is taken."""
 _PER = 0.2
 """How much less the unit of a rate is its label."""
 _SHORT = 0.9
 """Score of a label with an abbreviation of a word, relative to the label with the word itself."""
 _INITIAL = 0.8
 """Score of a label of two letters that the only word it can be short for begins with."""
+
+
+def _is_amount(name: str) -> bool:
+    """Return whether an attribute is called as an amount of money, and as no price of one piece."""
+    words = {*label_words(name)}
+    return not MONEY_WORDS.isdisjoint(words) and PRICES_OF_ONE.isdisjoint(words)
 
 
 @dataclass(frozen=True)
@@ -221,8 +240,20 @@ class LabelLookup:
         is_pair = len(words) == 2
         return tuple(o for o in self.labelled([short]) if o.score == 1 and (is_pair or o.attribute))
 
+    def _takings(self) -> tuple[LabelOption, ...]:
+        """Return the only amount of money in the KB, which *revenue* and *income* are sums of; none if there are more."""
+        amounts = [
+            LabelOption(kind, one.name, _TAKINGS, True)
+            for kind, node_type in enumerate(self.elements.types)
+            for one in node_type.attributes
+            if numeric(one.type) and _is_amount(one.name)
+        ]
+        return tuple(amounts) if len(amounts) == 1 else ()
+
     def similar(self, word: str) -> tuple[LabelOption, ...]:
         """Return the types and attributes whose labels are most similar to a word: those that it is a synonym of."""
+        if word in TAKINGS and (amounts := self._takings()):
+            return amounts
         if not is_participle(word) and (found := self._synonymous(word)):
             return found
         elements = self.elements

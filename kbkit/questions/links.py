@@ -202,7 +202,7 @@ class Linker:
             result.append(link)
         return result
 
-    def _by_part(self, question: Question, taken: list[bool], _: list[QuestionLink]) -> Iterator[QuestionLink]:
+    def _by_part(self, question: Question, taken: list[bool], found: list[QuestionLink]) -> Iterator[QuestionLink]:
         """Yield links for parts of one name each, written with capitals: *Einstein*, or *Nile*, of the Nile river."""
         tokens, first = question.tokens, 1
         if question.text.isupper() or not self.elements.session.stores.has("text"):
@@ -215,8 +215,11 @@ class Linker:
             if words and len("".join(words)) > _MAX_SHORT and not FUNCTION_WORDS & {*words}:
                 text = question.text[tokens[first].start : tokens[last - 1].end]
                 nodes = self.elements.session.stores.text.names_holding(text, None, _MAX_HOLDING).tolist()
-                whole = [node for node in nodes if self._is_part(words, node)]
+                kinds = {o.type for link in found if link.last == first for o in link.types()}  # Judge Hathaway
+                whole = [node for node in nodes if self._is_part(words, node, kinds)]
                 values = self.values.of_people(words)
+                if not whole and not values and len(words) > 1:
+                    values = list(self.values.holding(words))[:2]  # Pike & Sorrel, of a firm of that name
                 if len(whole) + len(values) == 1:
                     yield QuestionLink(first, last, text, (), tuple(values), tuple(whole))
             first = max(last, first + 1)
@@ -244,13 +247,15 @@ class Linker:
             return False
         return bool({"NOUN", "ADJ"} & {*lemmas_of(word), *lemmas_of(singular(word))})
 
-    def _is_part(self, words: list[str], node: int) -> bool:
-        """Return whether a node has these words in its name, and is a person or else of the type that the rest says."""
+    def _is_part(self, words: list[str], node: int, kinds: set[int]) -> bool:
+        """Return whether a node has these words in its name, and is a person, or of the type that is named before them
+        (``kinds``) or that the rest of its name says.
+        """
         name = {*folded_words(self.elements.session.stores.nodes.name(node)).split()}
         kind = self.elements.type_number(node)
         if not {*words} <= name:
             return False
-        return kind in self.elements.people or name - {*words} <= {*label_words(self.elements.types[kind].name)}
+        return kind in self.elements.people | kinds or name - {*words} <= {*label_words(self.elements.types[kind].name)}
 
     def _quoted(self, question: Question) -> Iterable[QuestionLink]:
         for match in _QUOTED.finditer(question.text):

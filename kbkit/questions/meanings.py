@@ -56,6 +56,7 @@ _TIMED = 0.75
 """Score of an attribute that holds dates or years, whatever its name, as what *before* and *latest* compare."""
 
 
+_CALENDAR = ("year", "month", "week", "day", "quarter", "date")
 _MEASURED = {
     **dict.fromkeys(("length", "distance", "height", "elevation", "altitude", "depth", "width", "breadth"), "length"),
     **{"duration": "time", "area": "area", "volume": "volume", "weight": "mass", "mass": "mass"},
@@ -264,7 +265,10 @@ class Meanings(Ways):
         if is_type(link):
             kind = link.types()[0].type
             return Group("name") if kind == self.focus else Group(self._count(self.focus, kind))
-        return self._group_of(self._attribute(link, [self.focus, *self._types_in(self.clauses.context)]))
+        option = self._attribute(link, [self.focus, *self._types_in(self.clauses.context)])
+        if option.type != self.focus and option.score < 1 and link.text.casefold() in _CALENDAR:
+            raise NotReadError(f"'per {link.text}'")  # trips per year: not by the year in which their boats were built
+        return self._group_of(option)
 
     def _group_of(self, option: LabelOption) -> Group:
         """Return the groups of the focus by an attribute, of its own or of the nodes that a path leads to."""

@@ -7,7 +7,7 @@ import re
 from kbkit.english.words import is_participle as is_past
 from kbkit.english.words import is_plural, lemmas_of
 from kbkit.questions.absence_rules import is_boolean
-from kbkit.questions.clauses import SUPERLATIVE, L, Rewriter, is_type
+from kbkit.questions.clauses import SUPERLATIVE, L, Rewriter, V, is_type
 from kbkit.questions.link_words import is_participle
 
 _DATA = (
@@ -35,6 +35,13 @@ def asides(at: Rewriter) -> None:
         word = label.text if label else match["word"]
         if not is_plural(word):  # in my town: only the asker knows which
             at.clauses.unread.append(f"'{match['phrase']} {word}'")
+
+    def ours(match: re.Match[str]) -> str | None:
+        label, whole = at.link(match["label"]), at.link(match["whole"])
+        is_whole = whole is None or (whole.is_partial and bool(re.fullmatch(_WHOLE, whole.text.casefold())))
+        return match["label"] if label is not None and is_participle(label.text) and is_whole else None
+
+    at.apply(rf"(?P<label>{L}) (?:the|our|us|with us)(?: (?:{_WHOLE}|(?P<whole>{V})))?(?! (?:of|<[LV]))", ours)  # joined the team
     at.apply(r"members? of (?:the |our )?(?=<L)", lambda _: "")
 
     def members(match: re.Match[str]) -> str | None:

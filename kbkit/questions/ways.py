@@ -117,6 +117,9 @@ class Ways:
         if not paths:
             raise NotReadError(f"no relation leads from {names[0]} to {names[1]}")
         said = [self._expressed(path) for path in paths]
+        verbs = [word for word in self.clauses.unexplained if may_be_verb(word) and word not in LIGHT_VERBS]
+        if len(said) > 1 and len(paths[0]) == 1 and said[0] < FAINT and verbs:
+            raise NotReadError(f"'{verbs[0]}'")  # who turned out for it: not who led it
         alike = sum(said[0] - other < ALIKE for other in said[1:])
         self.doubts.choices += min(alike, 1) if alike < _MANY else alike
         self._taken.add((source, target))
