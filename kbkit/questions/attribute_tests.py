@@ -141,6 +141,8 @@ class AttributeTests(Meanings):
         unit = next((value.unit for value in restriction.values if value.unit), "")
         if unit and (measuring := self._measuring(unit, near)) is not None:
             return measuring
+        if restriction.adjective.nouns == (unit,):
+            raise NotReadError(f"'{restriction.values[0].text}'")  # loans of 3 days, of which no column tells the days
         if restriction.values and "year" in restriction.adjective.nouns:
             named = [link.labels[0].type for link in self.clauses.events]  # adopted in 2014
             named += self._types_before(restriction.values[0])  # the prize in 2014

@@ -65,7 +65,7 @@ _SYNONYM = 0.85
 STANDING = 0.5
 """Score of a type that a noun stands for though it is called otherwise."""
 _TAKINGS = 0.75
-"""Score of the only amount of money in a KB for what is taken."""
+"""Score of the only amount of money of a type for what is taken."""
 _PER = 0.2
 """How much less the unit of a rate is its label."""
 _SHORT = 0.9
@@ -241,14 +241,12 @@ class LabelLookup:
         return tuple(o for o in self.labelled([short]) if o.score == 1 and (is_pair or o.attribute))
 
     def _takings(self) -> tuple[LabelOption, ...]:
-        """Return the only amount of money in the KB, which *revenue* and *income* are sums of; none if there are more."""
-        amounts = [
-            LabelOption(kind, one.name, _TAKINGS, True)
-            for kind, node_type in enumerate(self.elements.types)
-            for one in node_type.attributes
-            if numeric(one.type) and _is_amount(one.name)
-        ]
-        return tuple(amounts) if len(amounts) == 1 else ()
+        """Return the amounts of money, one for each type that has only one, which *revenue* and *income* are sums of."""
+        amounts: list[LabelOption] = []
+        for kind, node_type in enumerate(self.elements.types):
+            own = [one.name for one in node_type.attributes if numeric(one.type) and _is_amount(one.name)]
+            amounts += [LabelOption(kind, name, _TAKINGS, True) for name in own if len(own) == 1]
+        return tuple(amounts)
 
     def similar(self, word: str) -> tuple[LabelOption, ...]:
         """Return the types and attributes whose labels are most similar to a word: those that it is a synonym of."""

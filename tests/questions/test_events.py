@@ -45,6 +45,9 @@ _OF = "FROM rental JOIN client USING (client_id)"
 READ = {
     # conditions on what is counted
     "which client made the most payments in 2024?": "SELECT 'Bo Cruz'",
+    # of several dates the one that all rentals have and that comes first
+    "which client made the most rentals in 2024?": "SELECT 'Bo Cruz'",
+    "hours at the Badger after 2022": "VALUES (8), (30), (6)",
     "client with the most damaged rentals": "SELECT 'Bo Cruz'",
     "clients with more than 1 damaged rental": "SELECT 'Bo Cruz'",
     "which French client made the most rentals": "SELECT 'Cy Dahl'",
@@ -91,8 +94,6 @@ REFUSED = {
     "topics with an average score above 95": "",
     "total courses by topic": "'total'",
     "how much did the clients hired in 2018 pay for vouchers": "",
-    "which client made the most rentals in 2024?": "which of several dates is meant",
-    "hours at the Badger after 2022": "",
     "machines whose rate exceeded the limit": "'exceeded'",
     "total minutes by client": "",
     "late or early rentals": "",

@@ -108,7 +108,7 @@ REFUSED = {
     "which authors are the most popular": "a superlative",
     "books by Smith": "'smith'",
     "how much is Iron Winter": "'how much'",
-    "loans of 3 days": "'3 days'",
+    "loans of 3 days": "'days'",
     # what no word says, more than one question, words that are only similar
     "what score did Nell Frost get": "what is asked for",
     "who wrote Iron Winter and when": "'when'",
