@@ -20,7 +20,7 @@ _ASSERTING = frozenset("is are was were has have had having with without that wh
 _DENYING = frozenset("out not no never t without non don doesn didn".split())  # noqa: SIM905
 _BETWEEN = frozenset(
     """
-    a an any both in on for of under be been still yet already now currently its their
+    a an any both in on for of under be been still yet already now currently longer its their
     do does did isn aren wasn weren hasn haven hadn
     """.split()  # noqa: SIM905
 )
@@ -90,6 +90,14 @@ def booleans(at: Rewriter) -> None:
         return f"<C{match['number']}> {_held(at, label, negated=bool(match['not']))}"  # vegan and gluten free
 
     at.apply(rf"<C(?P<number>\d+)> and (?P<not>not )?(?:(?:a|an) )?(?P<label>{L})(?! <L)", also)
+
+    def beside(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        if label is None or not is_boolean(label):
+            return None
+        return f"{match['value']} {_held(at, label, negated=bool(match['no']))}"
+
+    at.apply(rf"(?P<value>with (?:an? )?{V}) and (?P<no>no |not )?(?:an? )?(?P<label>{L})(?! <L)", beside)
 
     def had(match: re.Match[str]) -> str | None:
         label, verb = at.link(match["label"]), match["verb"]

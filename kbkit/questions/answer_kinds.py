@@ -10,7 +10,9 @@ import re
 from dataclasses import replace
 
 from kbkit.answers.answer_set import AnswerSet
+from kbkit.answers.attribute_values import ColumnValues
 from kbkit.answers.syntax import Aggregate, Expression, Filter, Superlative, subtrees
+from kbkit.english.question_words import NO, YES
 from kbkit.questions.element_lists import numeric
 from kbkit.questions.elements import Elements
 from kbkit.questions.reading_words import answer_type
@@ -56,7 +58,19 @@ def _are_measures(elements: Elements, tree: Expression) -> bool:
     if not isinstance(tree, Aggregate) or tree.groups or tree.op == "exists":
         return False
     types = _types(elements, tree)
-    return tree.op != "values" or (bool(types) and all(one == "BOOLEAN" or numeric(one) for one in types))
+    if tree.op != "values" or (types and all(one == "BOOLEAN" or numeric(one) for one in types)):
+        return True
+    return bool(types) and all(_says_yes_or_no(elements, tree, column.measure) for column in tree.columns)
+
+
+def _says_yes_or_no(elements: Elements, tree: Aggregate, name: object) -> bool:
+    """Return whether a text attribute has no values but yes and no, in a word or a letter."""
+    kind = next((one for one in elements.types if one.name == answer_type(tree.source)), None)
+    own = next((a for a in kind.attributes if a.name == name), None) if kind is not None else None
+    if kind is None or own is None or own.type != "VARCHAR":
+        return False
+    values = ColumnValues.of(elements.session.stores).distinct(kind, own)
+    return bool(values) and {value.casefold() for value in values} <= {*YES, *NO}
 
 
 def _has_number(elements: Elements, tree: Expression) -> bool:

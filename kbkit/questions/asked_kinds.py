@@ -154,7 +154,7 @@ class AskedPlanner(ConditionPlanner):
     def _when(self) -> AskedTarget | None:
         """Return the date that *when* and a verb ask for: the date of birth, of *when was he born*."""
         clauses = self.clauses
-        is_open = clauses.asks_for == "when" and not clauses.targets and not clauses.context
+        is_open = clauses.asks_for == "when" and not clauses.targets and not clauses.context and not clauses.most
         kinds = dict.fromkeys(self._conditioned()) if is_open else ()
         dates = [
             (

@@ -15,7 +15,7 @@ from kbkit.answers.syntax import (
     Nodes,
     Test,
 )
-from kbkit.english.question_words import NO, YES
+from kbkit.english.question_words import LIGHT_VERBS, NO, YES
 from kbkit.english.words import is_plural
 from kbkit.questions.clauses import Restriction, is_type
 from kbkit.questions.element_lists import numeric
@@ -175,6 +175,7 @@ class AttributeTests(Meanings):
         ]
         between = self._tokens[max(types, default=0) : first]  # won the prize in 2014: the year of the prize
         verbs = [word for word in self.clauses.unexplained if is_participle(word) and word in between]
+        verbs = [word for word in verbs if word not in LIGHT_VERBS]
         others = [kind for kind in kinds if kind != option.type and self._has_dates(kind)]
         labels = [e.label for e in self.elements.all if e.source == option.type and e.name == option.attribute]
         similar = self.elements.labels.similarity

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from kbkit.english.question_words import MONEY, PERSON_WORDS
-from kbkit.questions.clauses import L, N, Restriction, Rewriter, V, is_type
+from kbkit.english.question_words import ADJECTIVES, MONEY, PERSON_WORDS
+from kbkit.questions.clauses import SUPERLATIVE, L, N, Restriction, Rewriter, V, is_type
 from kbkit.questions.question_link import QuestionLink
 
 _RATES = ("hour", "day", "week", "month", "year", "night", "person", "head")
@@ -63,11 +63,21 @@ def beginning(at: Rewriter) -> None:
     at.apply(rf"(?P<number>{N}(?: (?:{money}))?) (?:(?:an?|per) )?(?P<unit>{L})", rated)
     at.apply(rf"(?P<number>{N}(?: (?:{money}))?) per {L}(?! <N)", lambda m: m["number"])  # 0.15 per sheet
     among = r"among(?: all)?(?: (?:the|our|your|these))?"
+
+    def again(match: re.Match[str]) -> str | None:
+        kinds = [at.link(sign) for sign in re.findall(L, match.string[: match.start()])]
+        own = at.link(match["type"])
+        is_same = any(is_type(one) and one.types()[0].type == own.types()[0].type for one in kinds if one and own)
+        return "" if is_type(own) and is_same else None  # the major with the highest rate among graduates
+
+    at.apply(rf"{among} (?P<type>{L})(?= $)", again)
     at.apply(rf"number of (?P<value>{V}) {among} (?P<type>{L})", lambda m: f"number of {m['type']} {m['value']}")
     at.apply(rf"(?P<label>{L}) (?:that |which )?(?:it|they) (?:is|are|was|were)(?= <L)", lambda m: m["label"])
     if at.clauses.is_where:
         at.text = at.text.replace(" do people ", " do ").replace(" can people ", " can ")
     at.text = re.sub(rf" and when (?:(?:it|they|he|she|each|was|were|is|are) )*(?={L})", " and their ", at.text)
+    how = rf"^ how (?:{'|'.join(ADJECTIVES)}) (?:is|was|are|were) (?=the (?:<L\d+> )?(?:{SUPERLATIVE}) )"
+    at.text = re.sub(how, " what is ", at.text)
     wish = r"(?:i|we) (?:(?:would|d) )?(?:like|love|want|need|wish)"
     at.text = re.sub(rf"^ {wish} (?:to (?:know|see|have|get) )?", " ", at.text)
 

@@ -170,7 +170,7 @@ class ChainReading:
     def _nouns(self) -> set[str]:
         """The words that follow an article or a preposition, so that they are hardly verbs."""
         words = [token.word for token in self.question.tokens]
-        return {after for word, after in pairwise(words) if word in PREPOSITIONS or word in ("the", "a", "an")}
+        return {after for word, after in pairwise(words) if word in PREPOSITIONS or word in ("the", "a", "an", "s")}
 
     @property
     def is_bare(self) -> bool:

@@ -52,7 +52,7 @@ _HAVE = "(?:have|use|include|contain|speak|play|own)"
 _LACKS = rf"(?:{NO} |(?:do|does|did|don|doesn|didn) (?:not|t) {_HAVE} (?:a |an |any |the )?)"
 _UP = "more|above|greater|higher|over|older|later|longer"
 _OR_MORE = rf"(?:or|and) (?:{_UP}|less|fewer|below|lower|under|younger|earlier|shorter)"
-_VALUES = rf"(?P<value>{V}(?:(?: or| nor| and)+(?: the| an?)? {V})*)"
+_VALUES = rf"(?P<value>{V}(?:(?: or| nor| and)+(?: with| in| by| on)?(?: the| an?)? {V})*)"
 _PEOPLE = ("people", "persons", "guests", "visitors", "participants", "attendees")
 _CAPACITIES = ("capacity", "seats", "guests")
 """Nouns for how many people there is room for."""
@@ -216,7 +216,7 @@ def comparisons(at: Rewriter) -> None:
             op = ">" if adjective.sign > 0 else "<"
         if match["or"]:
             op = ">=" if re.search(_UP, match["or"]) else "<="
-        if _is_no_comparison(match, before, after):
+        if _is_no_comparison(match, before, after) or match.string[match.end() :].startswith(" times "):
             return None
         label = after
         tail = ""

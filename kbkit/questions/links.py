@@ -23,7 +23,7 @@ from kbkit.english.question_words import (
 )
 from kbkit.english.stems import PEOPLES
 from kbkit.english.thesaurus import related_words
-from kbkit.english.words import is_plural, lemmas_of, may_be_verb, singular
+from kbkit.english.words import PREPOSITIONS, is_plural, lemmas_of, may_be_verb, singular
 from kbkit.questions.compound_links import compounds
 from kbkit.questions.directions import ACTIVE, voice
 from kbkit.questions.elements import Elements
@@ -64,6 +64,8 @@ _SPANS = frozenset("decade decades century centuries".split())  # noqa: SIM905
 """Spans of time that no attribute is."""
 _ROLE = 0.9
 """Score of a type of people that a noun says by what they do: directors, of people who directed."""
+_PART_OF_LABEL = 0.7
+"""Score of a label below which a word is only its first part."""
 _MAX_INITIALS = 4
 """Letters of an abbreviation up to which it may be the initials of a value."""
 _CLASS = 2
@@ -102,7 +104,8 @@ class Linker:
         for link in self._first_and_last(question):
             if not any(taken[link.first : link.last]):
                 take(link)
-        named = {(m.first, m.last): m.nodes for m in mentions if m.how in ("exact", "derived")}
+        sure = (m for m in mentions if m.how in ("exact", "derived") or (m.how == "stemmed" and m.last - m.first > 1))
+        named = {(m.first, m.last): m.nodes for m in sure}
         misspelled = {at for mention in filter(is_misspelled, mentions) for at in mention.tokens}
         longest = max([MAX_LABEL, *(last - first for first, last in named)])
         for size in range(min(longest, len(tokens)), 0, -1):
@@ -163,6 +166,7 @@ class Linker:
             is_operator |= self._is_act(question, at)
             is_operator |= token.word in ("part", "place") and at > 0 and tokens[at - 1].word in _TAKING
             is_operator |= token.word in _SPANS  # per decade: not per year
+            is_operator |= token.word in PREPOSITIONS | _TAKING | {"than", "more", "less", "fewer"}
             is_operator |= token.word in _ADVERBS
             is_operator |= token.word in _DETERMINERS or bool(related_words(token.word).places)  # German: no attribute
             if not taken[at] and not is_verb and token.word not in FUNCTION_WORDS | {"per"} and not is_operator:
@@ -179,7 +183,7 @@ class Linker:
         result: list[QuestionLink] = []
         for link in links:
             before = result[-1] if result else None
-            is_next = before is not None and before.last == link.first and not before.text.casefold().endswith("s")
+            is_next = before is not None and before.last == link.first and not _is_several(before.text.casefold())
             if (
                 link.number.isdigit()
                 and before is not None
@@ -285,7 +289,8 @@ class Linker:
         is_short = letters.isupper() and 1 < len(letters) <= _MAX_INITIALS and not question.text.isupper()
         if is_short and not nodes and not self.values.named(words) and (values := self.values.initials(letters)):
             return QuestionLink(span[0], span[-1] + 1, text, (), values)  # R&D
-        states = tuple(self.values.states(words)) if len(words) > 1 and words[0] in _UNNAMED else ()
+        is_phrase = len(words) > 1 and (words[0] in _UNNAMED or words[-1] in _UNNAMED)
+        states = tuple(self.values.states(words)) if is_phrase else ()
         if states:  # to do, on loan, in progress
             return QuestionLink(span[0], span[-1] + 1, text, (), states)
         is_operator |= len(words) == 1 and words[0] in FREQUENT and before in (["most"], ["least"])
@@ -357,6 +362,8 @@ class Linker:
         """Return whether a word is exactly a value, and only akin to a label: open, where a column is *opened_at*."""
         name = label.attribute or self.elements.types[label.type].name
         is_exact = len(words) == 1 and any(value.value.casefold() == words[0] for value in values)
+        if is_exact and label.attribute and label.score < _PART_OF_LABEL:
+            return True  # a car, of a vehicle column, where another is a car_capacity
         return is_exact and words[0] not in label_words(name) and f"{words[0]}s" not in label_words(name)
 
     def _role(self, word: str, *, is_noun: bool = False) -> tuple[int, ...]:
@@ -402,6 +409,11 @@ class Linker:
             if values or nodes:
                 return values, nodes
         return (), ()
+
+
+def _is_several(word: str) -> bool:
+    """Return whether a noun is a plural that differs from its singular: *events*, but not *series*."""
+    return word.endswith("s") and singular(word) != word
 
 
 def _describes(question: Question, at: int) -> bool:

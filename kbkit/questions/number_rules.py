@@ -51,6 +51,14 @@ def equal_numbers(at: Rewriter) -> None:
         at.clauses.verbs += [verb] * (verb is not None)
         return at.restrict(Restriction(label, "=", at.linked(match["value"]), operand="number"))
 
+    def signed(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        if label is None or is_type(label) or not any(option.is_number for option in label.attributes()[:1]):
+            return None
+        zero = QuestionLink(0, 0, match["sign"], number="0")
+        return at.restrict(Restriction(label, "<" if match["sign"] == "negative" else ">", (zero,)))
+
+    at.apply(rf"(?:with|has|have|had|having) (?:an? )?(?P<sign>negative|positive) (?P<label>{L})", signed)
     only = "(?:only|just|exactly)"
     aux = "(?:(?:that|which|who|have|has|had|with|did|do) )*"
     at.apply(rf"{aux}(?:(?P<verb>[a-z]+) )?{only} (?P<value>{N}) (?P<label>{L})", alone)  # who made only one film

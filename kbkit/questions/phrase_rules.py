@@ -27,6 +27,7 @@ _WHOLE = (
 def asides(at: Rewriter) -> None:
     """``on file``, ``in our database``, ``which films do we have``, ``staff members``."""
     at.apply(r"(?:on|in) (?:file|record|existence|circulation)", lambda _: "")
+    at.apply(r"(?:take|takes|took|taken) (?:charge|care|part|hold) (?:of|in)", lambda _: "had")
     at.apply(rf"(?:on|in|from|of) (?:(?:our|your|my|the|this|these|all) )+(?:{_DATA})(?= $)", lambda _: "")
     at.apply(rf"(?:on|in|at|of|for) (?:our|my|your) (?:{_WHOLE})(?= $)", lambda _: "")
     own = rf"(?<= )(?P<phrase>(?:in|at|from|near|around) (?:my|our|your)) (?:(?P<label>{L})|(?P<word>[a-z]+))(?= )"
@@ -42,6 +43,7 @@ def asides(at: Rewriter) -> None:
         return match["label"] if label is not None and is_participle(label.text) and is_whole else None
 
     at.apply(rf"(?P<label>{L}) (?:the|our|us|with us)(?: (?:{_WHOLE}|(?P<whole>{V})))?(?! (?:of|<[LV]))", ours)  # joined the team
+    at.apply(rf"(?<= of )(?:every|each) (?=(?:{V} )+{L} )", lambda _: "")  # of every Lowton player
     at.apply(r"members? of (?:the |our )?(?=<L)", lambda _: "")
 
     def members(match: re.Match[str]) -> str | None:

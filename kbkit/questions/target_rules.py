@@ -311,8 +311,10 @@ def _names_of(link: QuestionLink) -> QuestionLink:
 def _is_noun(clauses: Clauses, parts: Sequence[str], place: int) -> bool:  # noqa: PLR0911
     """Return whether a word of what is left is no verb, by the words beside it."""
     part, before, after = parts[place], parts[place - 1] if place else "", "".join(parts[place + 1 : place + 2])
-    if before in PREPOSITIONS or before in ("the", "a", "an", *_POSSESSIVES, *_EACH) or before in clauses.unexplained:
+    if before in PREPOSITIONS or before in ("the", "a", "an", "s", *_POSSESSIVES, *_EACH):
         return True
+    if before in clauses.unexplained or (before.startswith("<L") and after == "of"):
+        return True  # the home ground of
     if not before and after.startswith("<L"):
         return True  # budget airlines
     if re.fullmatch(r"<C\d+>", before) and (part.endswith("s") or is_plural(part)):

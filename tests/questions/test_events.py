@@ -61,12 +61,24 @@ READ = {
     "how much did Ann Bell pay?": "SELECT 150",
     "payments over 60": "VALUES (31), (33)",
     "which topics have an average score above 70?": "SELECT 'safety', 85",
+    "top 2 clients by rentals": "VALUES ('Ann Bell'), ('Bo Cruz')",
+    "top 1 clients by damaged rentals": "SELECT 'Bo Cruz'",
+    "which clients made only one rental": "SELECT 'Cy Dahl'",
+    "which outcome is recorded most often": "SELECT 'Kept', 2",
+    "total revenue": "SELECT 870",
+    "top 2 clients by revenue": "VALUES ('Bo Cruz', 700), ('Ann Bell', 150)",
     # whether something ever happened
     "Was the Heron ever rented out?": "SELECT 0",
     "Did Bo Cruz ever use a voucher?": "SELECT 1",
     # what has not ended
     "which rentals are still open?": "SELECT 25",
     "rentals that are not open": "VALUES (21), (22), (23), (24), (26)",
+    "unreturned rentals": "SELECT 25",
+    "rentals that have a voucher": "SELECT 24",
+    # months of one year, hours as a unit, decades in words
+    "rentals between january and march 2024": "VALUES (24), (25), (26)",
+    "rentals of between 5 and 10 hours": "VALUES (21), (25), (26)",
+    "rentals that took 16 hours": "SELECT 22",
     # rates, room and stock
     "machines under 40 an hour": "VALUES ('Badger'), ('Heron')",
     "machines for at least 10 people": "SELECT 'Badger'",

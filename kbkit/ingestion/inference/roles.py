@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from kbkit.english.words import is_plural
 from kbkit.ingestion.inference import names, repeats
 from kbkit.ingestion.inference.dialect import KEYED_TEXT
 from kbkit.ingestion.inference.edges import EdgeTable, edges_of
@@ -180,13 +181,28 @@ def _is_detail(table: ProfiledTable, key: Sequence[str]) -> bool:
 
 
 def _type_by_columns(plan: TablePlan) -> None:
-    """Take the types of tables whose nodes are joined by edges, or of the only table, from their columns of types."""
+    """Take the types of tables whose nodes are joined by edges, or of the only table, from their columns of types.
+
+    A table that is called after its nodes (*packages*) keeps that type: its categories are an attribute.
+    """
     for nodes in plan.nodes:
         if nodes.table.spec.table.startswith("$"):
             continue  # records of JSON, whose list has the name of what they are
+        if not _is_of_any_nodes(nodes.table.spec.table):
+            continue
         among = any(edges.head.target == edges.tail.target == nodes.table.name for edges in plan.edges)
         if among or (len(plan.nodes) == 1 and plan.edges):
             _type_by_column(nodes)
+
+
+_ANY = frozenset("concept concepts element elements item items object objects record records thing things".split())  # noqa: SIM905
+"""Nouns for nodes of any type."""
+
+
+def _is_of_any_nodes(table: str) -> bool:
+    """Return whether a table is called after nodes in general, or by no noun that is a plural: *nodes*, *graph_v2*."""
+    words = names.words(table)
+    return not words or not (names.NODES | _ANY).isdisjoint(words) or not is_plural(words[-1])
 
 
 def _type_by_column(nodes: NodeTable) -> None:
