@@ -248,6 +248,8 @@ class AskedPlanner(ConditionPlanner):
             raise NotReadError(f"'{head.text}'")  # aliens: the film, and hardly a question
         if not kinds:
             kinds = [self._only_neighbour(self.elements.type_number(node)) for node in head.nodes[:1]]
+            if {*kinds} & {*context}:
+                raise NotReadError(f"'{head.text}'")  # how many bulbs were used in all jobs: not how many jobs
         if not kinds:
             raise NotReadError(f"'{head.text}'")
         near = sorted(kinds, key=lambda kind: min((self._distance(kind, one) for one in context), default=0))

@@ -19,6 +19,7 @@ from kbkit.english.question_words import (
     FUNCTION_WORDS,
     MONEY,
     SUPERLATIVES,
+    TAKING,
     TOTALS,
 )
 from kbkit.english.stems import PEOPLES
@@ -45,7 +46,6 @@ _NAMES = frozenset(["name", "names", "title", "titles"])
 _UNNAMED = (FUNCTION_WORDS | {"per"}) - _NAMES
 """Words that neither begin nor end a link."""
 _COUNTED = (["most"], ["fewest"], ["many"], ["more"], ["fewer"])
-_TAKING = frozenset(("take", "takes", "took", "taken", "taking"))
 _DETERMINERS = frozenset("all any both each either every".split())  # noqa: SIM905
 _ADVERBS = frozenset("yet still already again ever never currently now".split())  # noqa: SIM905
 """Words that are no labels, however similar they are to one."""
@@ -164,9 +164,9 @@ class Linker:
                 tokens
             )  # complaints about noise, but: what is it about
             is_operator |= self._is_act(question, at)
-            is_operator |= token.word in ("part", "place") and at > 0 and tokens[at - 1].word in _TAKING
+            is_operator |= token.word in ("part", "place") and at > 0 and tokens[at - 1].word in TAKING
             is_operator |= token.word in _SPANS  # per decade: not per year
-            is_operator |= token.word in PREPOSITIONS | _TAKING | {"than", "more", "less", "fewer"}
+            is_operator |= token.word in PREPOSITIONS | TAKING | {"than", "more", "less", "fewer"}
             is_operator |= token.word in _ADVERBS
             is_operator |= token.word in _DETERMINERS or bool(related_words(token.word).places)  # German: no attribute
             if not taken[at] and not is_verb and token.word not in FUNCTION_WORDS | {"per"} and not is_operator:
@@ -413,7 +413,7 @@ class Linker:
 
 def _is_several(word: str) -> bool:
     """Return whether a noun is a plural that differs from its singular: *events*, but not *series*."""
-    return word.endswith("s") and singular(word) != word
+    return word.endswith("s") and word not in ("series", "species", "news") and singular(word) != word
 
 
 def _describes(question: Question, at: int) -> bool:

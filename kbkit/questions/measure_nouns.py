@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kbkit.english.question_words import EXTREMES, FUNCTION_WORDS, PLAIN_WORDS, SUPERLATIVES, TOTALS
+from kbkit.english.question_words import EXTREMES, FUNCTION_WORDS, PLAIN_WORDS, SUPERLATIVES, TAKING, TOTALS
 from kbkit.english.words import lemmas_of
 from kbkit.questions.element_lists import VALUE, numeric
 from kbkit.questions.elements import Elements
@@ -78,4 +78,4 @@ class MeasureNouns:
 
     @staticmethod
     def _may_mean(word: str) -> bool:
-        return word not in FUNCTION_WORDS | PLAIN_WORDS | _ASKING and bool({"NOUN", "VERB"} & {*lemmas_of(word)})
+        return word not in FUNCTION_WORDS | PLAIN_WORDS | _ASKING | TAKING and bool({"NOUN", "VERB"} & {*lemmas_of(word)})

@@ -43,7 +43,7 @@ def asides(at: Rewriter) -> None:
         return match["label"] if label is not None and is_participle(label.text) and is_whole else None
 
     at.apply(rf"(?P<label>{L}) (?:the|our|us|with us)(?: (?:{_WHOLE}|(?P<whole>{V})))?(?! (?:of|<[LV]))", ours)  # joined the team
-    at.apply(rf"(?<= of )(?:every|each) (?=(?:{V} )+{L} )", lambda _: "")  # of every Lowton player
+    at.apply(rf"(?<= of )(?:every|each)(?= (?:{V} )+{L} )", lambda _: "")  # of every Lowton player
     at.apply(r"members? of (?:the |our )?(?=<L)", lambda _: "")
 
     def members(match: re.Match[str]) -> str | None:

@@ -52,6 +52,8 @@ PAIR = "a pair of kinds of nodes"
 """Why a question for nodes of two types side by side is not read."""
 _EVENT = 0.85
 """Least score of a type that a verb is derived from: *adopted*, of adoptions."""
+_WHOLE = 0.8
+"""Score of a label from which a word is more than a part of it."""
 _LEAST_ASKED = 0.6
 """Least score of an attribute that is asked for."""
 _POSSESSIVES = ("their", "its", "his", "her")
@@ -146,6 +148,8 @@ def _owners_and_targets(at: Rewriter) -> None:  # noqa: PLR0912
         elif link.is_verb or is_said:  # cinemas opened in each year: not the year
             clauses.unexplained.append(link.text.casefold())
             clauses.said += [link] if is_said else []
+        elif not is_type(link) and _modifies(at, text, part, link):
+            clauses.said.append(link)
         elif not is_type(link) and _is_event(at, part, link, asked is not None):
             clauses.said.append(link)
         elif not is_type(link):
@@ -194,6 +198,14 @@ def _is_said_of_type(at: Rewriter, text: str, part: str, link: QuestionLink) -> 
         return True  # open work orders
     said = re.search(rf" (?P<type>{L}) (?:(?:that|which|who) )?(?:is|are|was|were) (?:(?!<)\w+ ){{0,2}}{part} $", text)
     return bool(re.search(f" out of {part} ", text)) or (said is not None and is_type(at.link(said["type"])))
+
+
+def _modifies(at: Rewriter, text: str, part: str, link: QuestionLink) -> bool:
+    """Return whether a part of a label stands before another one as nouns do in a compound: *number plates*."""
+    after = re.search(rf" {part} ({L}) ", text)
+    head = at.link(after[1]) if after else None
+    is_noun = link.labels[0].score < _WHOLE and not is_plural(link.text) and not is_participle(link.text)
+    return head is not None and not is_type(head) and is_noun and int(part[2:-1]) not in at.commas
 
 
 def _is_event(at: Rewriter, part: str, link: QuestionLink, is_asked: bool) -> bool:
@@ -313,8 +325,8 @@ def _is_noun(clauses: Clauses, parts: Sequence[str], place: int) -> bool:  # noq
     part, before, after = parts[place], parts[place - 1] if place else "", "".join(parts[place + 1 : place + 2])
     if before in PREPOSITIONS or before in ("the", "a", "an", "s", *_POSSESSIVES, *_EACH):
         return True
-    if before in clauses.unexplained or (before.startswith("<L") and after == "of"):
-        return True  # the home ground of
+    if before in clauses.unexplained or (before.startswith("<L") and (after == "of" or after.startswith("<C"))):
+        return True  # the home ground of the club
     if not before and after.startswith("<L"):
         return True  # budget airlines
     if re.fullmatch(r"<C\d+>", before) and (part.endswith("s") or is_plural(part)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kbkit.english.question_words import ADJECTIVES, EXTREMES, SUPERLATIVES, TOTALS, goodness
+from kbkit.english.question_words import ADJECTIVES, EXTREMES, PAYING, SUPERLATIVES, TOTALS, goodness
 from kbkit.questions.clauses import SUPERLATIVE, AskedTarget, L, Rewriter, V, is_type
 from kbkit.questions.expressions import is_date as is_date_name
 from kbkit.questions.lexicon import label_words
@@ -128,6 +128,18 @@ def amounts(at: Rewriter) -> None:
         at.clauses.is_how_much = True
         return ""
 
+    def paid(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        is_number = label is not None and not is_type(label) and any(o.is_number for o in label.attributes()[:1])
+        if at.clauses.targets or not is_number or match["verb"] not in PAYING:
+            return None
+        at.clauses.targets.append(AskedTarget(label, "sum"))
+        return f"{match['before']} <T{len(at.clauses.targets) - 1}>"  # how much has Ann paid in fares
+
+    whole = "(?: altogether| in total| overall| in all)?"
+    at.apply(
+        rf"how much(?: money)?(?P<before>(?: \S+){{1,4}}) (?P<verb>[a-z]+) (?:in|on|for) (?P<label>{L}){whole}(?= $)", paid
+    )
     at.apply(r"what(?: do| does| did)?(?=(?: <C\d+>)+ (?:has|have|had|keeps?) (?:in|on) )", use)
     at.apply(rf"how much(?: money)?(?! {L} (?:do|does|did|is|was|has|have))", use)
 

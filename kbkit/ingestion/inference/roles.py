@@ -188,7 +188,7 @@ def _type_by_columns(plan: TablePlan) -> None:
     for nodes in plan.nodes:
         if nodes.table.spec.table.startswith("$"):
             continue  # records of JSON, whose list has the name of what they are
-        if not _is_of_any_nodes(nodes.table.spec.table):
+        if not _is_of_any_nodes(nodes.table.name):
             continue
         among = any(edges.head.target == edges.tail.target == nodes.table.name for edges in plan.edges)
         if among or (len(plan.nodes) == 1 and plan.edges):
