@@ -111,6 +111,8 @@ COUNTED = _words("people inhabitants residents")
 OUTCOMES = _words("win wins won winning lose loses lost losing drew drawn beat beats beaten pass passed fail failed")
 """Verbs that select by outcome: ``games that the team won``."""
 
+BIRTH = _words("birth born birthday birthdate dob")
+"""Words of dates of birth."""
 TAKING = _words("take takes took taken taking")
 """A verb that says little without its object: *take part, took charge*."""
 LIGHT_VERBS = _words("been come done given gotten had held made occurred happened placed recorded registered taken")

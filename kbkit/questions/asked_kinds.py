@@ -323,6 +323,17 @@ class AskedPlanner(ConditionPlanner):
         tree, self.focus = self._followed(tree, self._path(self.focus, kind)), kind
         return tree
 
+    def _as_people(self, tree: Expression) -> Expression:
+        """Return the people that rows without names are about: *managers*, of the seasons of managers, by name."""
+        hops = self.elements.from_type(self.focus).tolist()
+        named = {int(self.elements.target[hop]) for hop in hops if self.elements.is_single(hop)}
+        people = {kind for kind in named & self.elements.people - {self.focus} if not self._is_nameless(kind)}
+        if self.focus not in self.elements.people or len(people) != 1:
+            return tree
+        kind = people.pop()
+        tree, self.focus = self._followed(tree, self._path(self.focus, kind)), kind
+        return tree
+
     def _naming_column(self, kind: int) -> str:
         """Return the only text attribute that tells nameless nodes apart; empty if there is none, or several."""
         node_type = self.elements.types[kind]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from kbkit.english.question_words import ADJECTIVES, MONEY, PERSON_WORDS
 from kbkit.questions.clauses import SUPERLATIVE, L, N, Restriction, Rewriter, V, is_type
@@ -75,7 +76,14 @@ def beginning(at: Rewriter) -> None:
     at.apply(rf"(?P<label>{L}) (?:that |which )?(?:it|they) (?:is|are|was|were)(?= <L)", lambda m: m["label"])
     if at.clauses.is_where:
         at.text = at.text.replace(" do people ", " do ").replace(" can people ", " can ")
-    at.text = re.sub(rf" and when (?:(?:it|they|he|she|each|was|were|is|are) )*(?={L})", " and their ", at.text)
+    def dated(match: re.Match[str]) -> str:
+        label = at.link(match["label"])
+        if label is None or label.text.casefold() != "born":
+            return f"and their {match['label']}"
+        at.links.append(replace(label, text="birth date"))
+        return f"and their <L{len(at.links) - 1}>"
+
+    at.apply(rf"and when (?:(?:it|they|he|she|each|was|were|is|are) )*(?P<label>{L})", dated)
     how = rf"^ how (?:{'|'.join(ADJECTIVES)}) (?:is|was|are|were) (?=the (?:<L\d+> )?(?:{SUPERLATIVE}) )"
     at.text = re.sub(how, " what is ", at.text)
     wish = r"(?:i|we) (?:(?:would|d) )?(?:like|love|want|need|wish)"

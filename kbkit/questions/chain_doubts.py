@@ -15,6 +15,7 @@ from kbkit.english.question_words import ADJECTIVES, FUNCTION_WORDS
 from kbkit.english.words import may_be_person, may_be_verb, singular
 from kbkit.questions.candidates import Topic
 from kbkit.questions.chain_reading import COMPARISONS, ChainReading
+from kbkit.questions.directions import agent_of, voice
 from kbkit.questions.element_lists import COMPARED_NEIGHBOURS, HOP, MOST_NEIGHBOURS, VALUE, Element, numeric
 from kbkit.questions.elements import Elements
 from kbkit.questions.expressions import expression, type_of_value
@@ -68,7 +69,7 @@ class ChainDoubts:
         found = ["a condition that all meet"] * self.keeps_all
         found += self.other_types + self.other_labels + self.vague + self.modifiers
         is_other = self.is_off_topic or self.starts_unnamed or self.ends_with_rows or self.ends_with_years
-        found += ["'or'"] * self.joins_too_many + self.pronouns + self.repeated + self.any_relation + self.namesakes
+        found += ["'or'"] * self.joins_too_many + self.pronouns + self.repeated + self.any_relation + self.namesakes + self.undirected
         found += ["a way around"] * (self.is_detour or self.returns)
         return found + ["what is asked for"] * (is_other or self.is_other_kind or self.counts_others)
 
@@ -208,6 +209,7 @@ class ChainDoubts:
         for at in question.content(named) if elements.typed else ():
             before, word, after = ([token.word for token in question.tokens[n : n + 1]] for n in (at - 1, at, at + 1))
             is_vague = word[0] in ADJECTIVES or not (named or self.chain.is_label(word[0]))
+            is_vague |= at == 0 and word[0] in self.chain.unexplained  # lead maintainers
             is_vague |= (
                 word[0] in self.chain.unexplained
                 and is_participle(word[0])
@@ -393,6 +395,20 @@ class ChainDoubts:
             if reached[1] - reached[0]:
                 found.append(f"which '{mention.text}' is meant")
         return found
+
+    @property
+    def undirected(self) -> list[str]:
+        """The verbs of a relation between nodes of one type whose label does not say which of them acts: *mentors*."""
+        elements, words = self.elements, [token.word for token in self.question.tokens]
+        hops = [one for arm in self.chain.arms for one in arm if one.kind == HOP and one.source == one.target]
+        hops = [one for one in hops if elements.typed and one.name not in elements.mutual and not agent_of(one.name)]
+        return [
+            f"the direction of '{word}'"
+            for at, word in enumerate(words)
+            if voice(words, at)
+            and is_participle(word)
+            and any(elements.labels.similarity(word)[one.label] >= LITERAL for one in hops)
+        ]
 
     def _is_named(self, hop: Element, words: list[str]) -> bool:
         """Return whether a word says a relation, or the type that it starts at."""

@@ -6,13 +6,13 @@ tail of ``cited_by`` and ``supervisor``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 from kbkit.english.question_words import PARTICIPLES
-from kbkit.english.words import lemmas_of, may_be_person, singular
+from kbkit.english.words import PREPOSITIONS, lemmas_of, may_be_person, singular
 from kbkit.questions.lexicon import label_words
 from kbkit.questions.link_words import is_participle
-from kbkit.questions.question import Question
 
 ACTIVE, PASSIVE = 1, -1
 _ACTIONS = ("tion", "sion", "ment", "ance", "ence", "al", "ship")
@@ -33,19 +33,19 @@ def agent_of(label: str) -> int:
     if is_participle(words[0]):
         return PASSIVE if "by" in words[1:] else ACTIVE if words[0] not in PARTICIPLES and len(words) == 1 else 0
     if len(words) > 1:
-        return 0
+        is_act = "VERB" in lemmas_of(words[0]) and "NOUN" not in lemmas_of(words[0])
+        return ACTIVE if is_act and words[0].endswith("s") and words[1] in PREPOSITIONS else 0  # depends_on
     kinds, one = lemmas_of(words[0]), singular(words[0])
     if "NOUN" in kinds or "NOUN" in lemmas_of(one):
         if may_be_person(one) and one.endswith(("er", "or")):
-            return PASSIVE
+            return 0 if one != words[0] and "VERB" in lemmas_of(one) else PASSIVE  # mentors: a verb, or several nouns
         if one.endswith(_ACTIONS):
             return ACTIVE
     return ACTIVE if words[0].endswith("s") and any(verb != words[0] for verb in kinds.get("VERB", ())) else 0
 
 
-def voice(question: Question, at: int) -> int:
+def voice(words: Sequence[str], at: int) -> int:
     """Return whether the word at a position is a verb in the active (1) or the passive (-1); 0 for any other word."""
-    words = [token.word for token in question.tokens]
     word, before, after = words[at], words[at - 1] if at else "", words[at + 1] if at + 1 < len(words) else ""
     if is_participle(word):
         if after == "by" or before in _LEADING:
@@ -58,12 +58,12 @@ def voice(question: Question, at: int) -> int:
     return ACTIVE if is_sure else 0
 
 
-def expected_forward(question: Question, at: int, label: str, after: bool | None) -> bool | None:
+def expected_forward(words: Sequence[str], at: int, label: str, after: bool | None) -> bool | None:
     """Return whether a relation is followed from head to tail, given the word that says it; None if nothing tells.
 
     It is followed from what is named, which stands ``after`` the word or before it, or (None) from what is asked for.
     """
-    said, agent = voice(question, at), agent_of(label)
+    said, agent = voice(words, at), agent_of(label)
     if not said or not agent:
         return None
     from_agent = (said == ACTIVE) if after is None else (said == ACTIVE) != after

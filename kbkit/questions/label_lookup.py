@@ -10,6 +10,7 @@ from kbkit.answers.attribute_values import ColumnValues
 from kbkit.answers.resolve_conditions import is_number
 from kbkit.english.abbreviations import shortened
 from kbkit.english.question_words import (
+    BIRTH,
     CLASSES,
     CONCEPTS,
     FUNCTION_WORDS,
@@ -64,6 +65,8 @@ _SYNONYM = 0.85
 """Score of a synonym of a label, relative to the label itself."""
 STANDING = 0.5
 """Score of a type that a noun stands for though it is called otherwise."""
+_BIRTHS = frozenset(map(stem, BIRTH))
+"""Stems of the words of dates of birth."""
 _TAKINGS = 0.75
 """Score of the only amount of money of a type for what is taken."""
 _PER = 0.2
@@ -186,6 +189,9 @@ class LabelLookup:
         options = options or self._of_class(words) or self._short(words)
         if len(words) > 2 and words[0] in CLASSES and words[1] == "of":
             options = self._classes_of(words[2:]) or options
+        if list(words) == ["born"]:
+            known = {option.type for option in options if option.is_year and option.score >= WHOLE_LABEL}
+            options += [replace(one, score=WHOLE_LABEL) for one in self._births() if one.type not in known]
         options = self._literal(words, options)
         heads = {option.type: option for option in options if not option.attribute}
         same = [o for o in options if o.attribute and o.score == 1 and o.type in heads and len(stems) == 1]
@@ -203,6 +209,11 @@ class LabelLookup:
         # A type also by its last word, beside an attribute of that name: the makers, of car_maker.
         kept = [o for o in options if o.score >= best - (0.15 if o.attribute else 0.3)]
         return tuple(sorted(kept, key=lambda option: -option.score))
+
+    def _births(self) -> list[LabelOption]:
+        """Return the dates and years of birth."""
+        named = ((label, option) for label, option in self._labels if option.is_year)
+        return [option for label, option in named if not _BIRTHS.isdisjoint(label)]
 
     def _literal(self, words: Sequence[str], options: list[LabelOption]) -> list[LabelOption]:
         """Return the options; adopters are less likely for *adoptions*, what others are called, with the same stem."""

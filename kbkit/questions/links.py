@@ -313,7 +313,7 @@ class Linker:
             is_short = text.isupper() and not question.text.isupper()  # UK, of the United Kingdom
             values = tuple(v for v in values if v.value == text or (is_short and len(v.value) > len(text)))
         is_name = bool(nodes or values) and text != text.lower() and not question.text.isupper() and span[0] > 0
-        if labels and self._is_state(words, labels[0], values):
+        if labels and self._is_state(words, labels[0], values, before):
             return QuestionLink(span[0], span[-1] + 1, text, (), values, nodes)
         if len(words) == 1 and labels and labels[0].score < WHOLE_LABEL and self._is_act(question, span[0]):
             return None  # cite, where papers have citations: a number, and relations
@@ -358,12 +358,14 @@ class Linker:
         values = tuple(value for value in self.values.named(words) if value.value.casefold() == text.casefold())
         return QuestionLink(span[0], span[-1] + 1, text, (), values) if values else None
 
-    def _is_state(self, words: Sequence[str], label: LabelOption, values: Sequence[AttributeValue]) -> bool:
+    def _is_state(
+        self, words: Sequence[str], label: LabelOption, values: Sequence[AttributeValue], before: Sequence[str]
+    ) -> bool:
         """Return whether a word is exactly a value, and only akin to a label: open, where a column is *opened_at*."""
         name = label.attribute or self.elements.types[label.type].name
         is_exact = len(words) == 1 and any(value.value.casefold() == words[0] for value in values)
-        if is_exact and label.attribute and label.score < _PART_OF_LABEL:
-            return True  # a car, of a vehicle column, where another is a car_capacity
+        if is_exact and label.attribute and label.score < _PART_OF_LABEL and before in (["a"], ["an"], ["by"]):
+            return True  # with a car, of a vehicle column, where another is a car_capacity
         return is_exact and words[0] not in label_words(name) and f"{words[0]}s" not in label_words(name)
 
     def _role(self, word: str, *, is_noun: bool = False) -> tuple[int, ...]:
@@ -385,7 +387,7 @@ class Linker:
         elements = self.elements
         similar = elements.labels.similarity(question.tokens[at].word)
         hops = (one for one in elements.all[: elements.hops] if one.source == one.target)
-        return any(similar[one.label] >= LITERAL for one in hops) and voice(question, at) == ACTIVE
+        return any(similar[one.label] >= LITERAL for one in hops) and voice([token.word for token in question.tokens], at) == ACTIVE
 
     def _is_relation(self, word: str) -> bool:
         """Return whether a word is the label of a relation."""

@@ -16,7 +16,7 @@ from kbkit.answers.syntax import (
     Name,
     Nodes,
 )
-from kbkit.english.question_words import LIGHT_VERBS, PRICES, Adjective
+from kbkit.english.question_words import BIRTH, LIGHT_VERBS, PRICES, Adjective
 from kbkit.english.words import PREPOSITIONS
 from kbkit.questions.clauses import is_type
 from kbkit.questions.element_lists import MOST, numeric
@@ -34,8 +34,6 @@ _WHERE = ("in", "from", "at")
 """Prepositions before places."""
 _GAINING = ("earn", "earns", "earned", "earning", "make", "makes", "made", "gross", "grossed", "raised", "won", "got")
 """Verbs of what money comes in by, which is no price."""
-_BIRTH = ("birth", "born", "birthday", "birthdate", "dob")
-"""Words of dates of birth."""
 NO_ATTRIBUTE = "no attribute fits the adjective"
 """Why a superlative or a comparison is not read, if nothing is named that the adjective could compare."""
 SEVERAL_DATES = "which of several dates is meant"
@@ -191,7 +189,7 @@ class Meanings(Ways):
                     label_words(element.name)
                 ):
                     hint += 2 * _SAME_TIME  # of orders, the order date
-                is_birth = not {*label_words(element.name)}.isdisjoint(_BIRTH)
+                is_birth = not {*label_words(element.name)}.isdisjoint(BIRTH)
                 if is_timed and "age" in nouns and kind in self.elements.people and is_birth:
                     hint += 2 * _SAME_TIME  # the oldest of people: by birth
                 for rank, noun in enumerate(nouns):

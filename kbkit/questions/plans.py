@@ -24,13 +24,18 @@ from kbkit.answers.syntax import (
 from kbkit.english.question_words import LIGHT_VERBS, Adjective
 from kbkit.english.words import is_plural
 from kbkit.questions.clauses import AskedTarget, is_type
+from kbkit.questions.directions import expected_forward, voice
 from kbkit.questions.group_plans import GroupPlanner
 from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.lexicon import LITERAL
 from kbkit.questions.ways import ALIKE, NotReadError
 
+RelatedPair = tuple[float, list[int], int, int]
+"""How well a path between two named nodes is expressed, its hops, and the nodes."""
 _SAYING = 0.4
 """Least similarity of a word and the relation that it says two names have."""
+_PART = 0.7
+"""Score of a label below which a word is only a part of it."""
 _OTHER = 0.8
 """Least score of a label that means an attribute of other nodes beside the ones asked for."""
 
@@ -83,6 +88,8 @@ class Planner(GroupPlanner):
             if column:
                 return Aggregate("values", tree, (ValueColumn(column),))
             tree = self._owners(tree)
+        if not targets and not clauses.is_yes_no and not clauses.groups and self._is_nameless(self.focus):
+            tree = self._as_people(tree)
         named = _named_in(tree)
         is_said = clauses.is_yes_no and not (named is tree and clauses.unexplained)  # did Malta ever win
         if named is not None and not clauses.targets and not clauses.most and not is_said:
@@ -137,6 +144,7 @@ class Planner(GroupPlanner):
         best = ranked[0]
         alike = [pair for pair in ranked if len(pair[1]) == len(best[1]) and best[0] - pair[0] < ALIKE]
         same = [pair for pair in alike if pair[2:] == best[2:]]  # in a film: as director or as actor
+        same = self._directed(same)
         self.doubts.choices += len(same) < len(alike)
         self.doubts.relations += len(best[1])
         labels = {self.elements.all[hop].label for _, path, *_ in same for hop in path}
@@ -151,6 +159,23 @@ class Planner(GroupPlanner):
         ends = [self._named_node(node) for node in best[2:]]
         ways = tuple(self._followed(ends[0], path) for _, path, *_ in same)
         return Combine("&", (ways[0] if len(ways) == 1 else Combine("|", ways), ends[1]))
+
+    def _directed(self, pairs: list[RelatedPair]) -> list[RelatedPair]:
+        """Return the ways between two nodes of one type in the direction that the verb says: *does A depend on B*."""
+        elements, found = self.elements, []
+        for pair in pairs:
+            hop = elements.all[pair[1][0]]
+            if len(pair[1]) > 1 or hop.source != hop.target or hop.name in elements.mutual:
+                found.append(pair)
+                continue
+            similar = elements.labels.similarity
+            at = next((n for n, word in enumerate(self._tokens) if similar(word)[hop.label] >= LITERAL), -1)
+            forward = expected_forward(self._tokens, at, hop.name, None) if at >= 0 else None
+            if at >= 0 and forward is None and voice(self._tokens, at):
+                raise NotReadError(f"the direction of '{self._tokens[at]}'")
+            if forward is None or forward == hop.forward:
+                found.append(pair)
+        return found
 
     def _unique(self, targets: Iterable[AskedTarget]) -> list[AskedTarget]:
         """Return the targets without repetitions: ``citizenship and the number of singers of each citizenship``."""
@@ -201,6 +226,9 @@ class Planner(GroupPlanner):
         """Return nodes, or their values in the order that is asked for."""
         if not plain and (measure := self._measure_of_rows(tree)):
             return Aggregate("values", tree, (ValueColumn(measure),))
+        faint = [target.label for target in plain if target.label is not None]
+        if faint and self._asks_nodes() and all(label.labels[0].score < _PART for label in faint):
+            raise NotReadError(f"'{faint[0].text}'")  # which adopters took home a dog: not their home_type
         near = [self.focus, *self._types_in(self.clauses.context)]
         options: list[LabelOption] = []
         found = [
@@ -237,6 +265,11 @@ class Planner(GroupPlanner):
             return tree
         columns = tuple(ValueColumn(name) for name in names or ["name"])
         return Aggregate("values", tree, columns, order=order)
+
+    def _asks_nodes(self) -> bool:
+        """Return whether a question begins with *which* and a type."""
+        asks = self._tokens[:1] in (["which"], ["what"])
+        return asks and any(link.first == 1 and link.is_whole_type for link in self._links)
 
     def _is_held(self, target: AskedTarget) -> bool:
         """Return whether a condition says already that what is asked for holds: does the *branch open* on *Sundays*."""

@@ -238,11 +238,12 @@ def _against_voice(
     for topic, arm in zip(frame.topics, frame.arms, strict=True):
         named[arm] = topic.mention.first if topic.mention is not None else -1
     wrong: dict[tuple[int, int, bool | None], bool] = {}
+    words = [token.word for token in question.tokens]
     for row, column in np.argwhere(is_hop & (counted | (named >= 0))).tolist():
         word, step = int(position[row, column]), int(hop[row, column])
         after = None if counted[row, column] else bool(named[column] > word)
         if (word, step, after) not in wrong:
-            forward = expected_forward(question, word, elements.all[step].name, after)
+            forward = expected_forward(words, word, elements.all[step].name, after)
             wrong[word, step, after] = forward is not None and forward != bool(elements.forward[step])
         total[row] += _VOICE * wrong[word, step, after]
     return total

@@ -153,7 +153,7 @@ def rankings(at: Rewriter) -> None:
 
     between = r"(?P<between>(?:(?!by |<[LN])\S+ ){0,6})"
     at.apply(
-        rf"(?:the )?(?P<few>{N} )?(?P<word>top|bottom|{SUPERLATIVE})(?P<inner> (?:{'|'.join(ADJECTIVES)}))?"
+        rf"(?:the )?(?:top (?={N} (?:{SUPERLATIVE}) ))?(?P<few>{N} )?(?P<word>top|bottom|{SUPERLATIVE})(?P<inner> (?:{'|'.join(ADJECTIVES)}))?"
         rf"(?P<number> {N})? (?P<held>(?:<[CV]\d+> )*)"
         rf"(?:(?!<)[a-z]+(?:ing|ed) )?(?P<type>{L}) {between}"
         rf"(?:by|in terms of|measured by|according to) (?:the |their |its )?"
@@ -328,13 +328,13 @@ def orders(at: Rewriter) -> None:
     at.apply("(?:and )?(?:(?:sorted|ordered|listed|arranged) )?alphabetically(?: sorted| ordered)?", alphabetic)
 
     def first(match: re.Match[str]) -> str:
-        adjective, by = _first_adjective(match), at.link(match["by"])
+        adjective, by = _first_adjective(match), at.link(match["of"] or match["by"])  # the year they were founded
         is_of_date = adjective.dates and by is not None and any(is_date(o.attribute) for o in by.attributes()[:1])
         at.clauses.order = (by, (adjective.sign > 0) != is_of_date)
         return ""
 
     at.apply(
-        rf"(?:{verb} )?(?:by|in order of|according to)(?: the| their| its)? (?P<by>{L})"
+        rf"(?:{verb} )?(?:by|in order of|according to)(?: the| their| its)? (?P<by>{L})(?: (?P<of>{L}))?"
         rf"(?: (?:they|it|he|she) (?:was|were|is|are) (?:<L\d+>|\w+))?"
         rf"(?: with| from)?(?: the)? (?P<first>{SUPERLATIVE})(?: (?P<inner>{'|'.join(ADJECTIVES)}))?(?: ones?)?"
         rf" (?:first|to (?:the )?(?:{SUPERLATIVE}))",

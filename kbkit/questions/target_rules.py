@@ -320,13 +320,17 @@ def _names_of(link: QuestionLink) -> QuestionLink:
     return replace(link, labels=tuple(replace(option, attribute="name") for option in link.types()[:1]))
 
 
-def _is_noun(clauses: Clauses, parts: Sequence[str], place: int) -> bool:  # noqa: PLR0911
+def _is_noun(at: Rewriter, parts: Sequence[str], place: int) -> bool:  # noqa: PLR0911
     """Return whether a word of what is left is no verb, by the words beside it."""
+    clauses = at.clauses
     part, before, after = parts[place], parts[place - 1] if place else "", "".join(parts[place + 1 : place + 2])
     if before in PREPOSITIONS or before in ("the", "a", "an", "s", *_POSSESSIVES, *_EACH):
         return True
-    if before in clauses.unexplained or (before.startswith("<L") and (after == "of" or after.startswith("<C"))):
-        return True  # the home ground of the club
+    if before in clauses.unexplained:
+        return True
+    first = at.link(before) if before.startswith("<L") and (after == "of" or after.startswith("<C")) else None
+    if first is not None and not is_type(first) and first.labels[0].score < _WHOLE and not is_participle(part):
+        return True  # the home ground of the club, of home_goals
     if not before and after.startswith("<L"):
         return True  # budget airlines
     if re.fullmatch(r"<C\d+>", before) and (part.endswith("s") or is_plural(part)):
@@ -349,7 +353,7 @@ def _words_left(at: Rewriter) -> None:
     """Note the words that nothing explains, and the ones that say that the question is another one."""
     clauses, parts = at.clauses, at.text.split()
     for place, part in enumerate(parts):
-        if _is_noun(clauses, parts, place):
+        if _is_noun(at, parts, place):
             clauses.nouns.add(part)
         if part.startswith(("<N", "<V")):
             clauses.unread.append(f"'{at.links[int(part[2:-1])].text}'")
