@@ -14,6 +14,7 @@ from kbkit.english.question_words import (
     COUNTED,
     DWELLING,
     MONEY_WORDS,
+    PASTS,
     PAYING,
     PLACES,
     PRICES,
@@ -21,13 +22,13 @@ from kbkit.english.question_words import (
     TRADING,
     Adjective,
 )
-from kbkit.english.words import may_be_person, may_be_verb
+from kbkit.english.words import lemmas_of, may_be_person, may_be_verb
 from kbkit.questions.clauses import AskedTarget, is_type
 from kbkit.questions.conditions import ConditionPlanner
 from kbkit.questions.element_lists import MOST, Element
 from kbkit.questions.elements import MAX_HOPS
 from kbkit.questions.label_lookup import LabelOption
-from kbkit.questions.lexicon import label_words, related, stem
+from kbkit.questions.lexicon import label_words
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.question_link import QuestionLink
 from kbkit.questions.ways import NotReadError
@@ -38,10 +39,26 @@ _SAID = 0.5
 """Least similarity of a verb and the date that it is about."""
 _EVER = frozenset(("ever", "anything", "anyone", "anybody", "once"))
 """Words of a question whether something ever happened."""
+_OTHER_AGENTS = {
+    "write": ("author",),
+    "make": ("maker", "manufacturer", "creator"),
+    "paint": ("artist",),
+    "sing": ("artist",),
+    "play": ("actor",),
+}
+"""Nouns for who does something that are not derived from the verb."""
 _HINTED = 0.25
 """Least similarity of a verb and the only events of what is named."""
 _TELLING = 0.25
 """How much better words must express one of several types that may be asked for."""
+
+
+def _agents(verb: str) -> set[str]:
+    """Return the nouns for who does what a verb says: *requester*, of requested, *winner*, of won, *author* of authored."""
+    bases = {verb, *lemmas_of(verb).get("VERB", ())}
+    others = {noun for base in bases for noun in _OTHER_AGENTS.get(base, ())}
+    endings = {f"{base}{end}" for base in bases for end in ("er", "or", "r", f"{base[-1:]}er", "ist")}
+    return endings | {f"{base.removesuffix('e')}{end}" for base in bases for end in ("er", "or")} | (bases - {verb}) | others
 
 
 class AskedPlanner(ConditionPlanner):
@@ -229,15 +246,19 @@ class AskedPlanner(ConditionPlanner):
     def _agent(self) -> AskedTarget | None:
         """Return the only column for who did what a participle says, of the types that are named: a *requester*."""
         kinds = dict.fromkeys([*self._types_in(self.clauses.context), *self._conditioned()])
-        verbs = [word for word in self._words if is_participle(word)]
+        agents = {noun for word in self._words if is_participle(word) or word in PASTS for noun in _agents(word)}
         found = [
             LabelOption(kind, a.name)
             for kind in kinds
             for a in self.elements.types[kind].attributes
             for word in (label_words(a.name) if a.type == "VARCHAR" else [])[-1:]
-            if may_be_person(word) and any(verb != word and related(stem(verb), stem(word)) for verb in verbs)
+            if may_be_person(word) and word in agents
         ]
-        return AskedTarget(QuestionLink(0, 0, "who", tuple(found))) if len(found) == 1 else None
+        if len(found) != 1:
+            return None
+        for word in [word for word in self.clauses.unexplained if _agents(word) & {*label_words(found[0].attribute)}]:
+            self._explain(word)
+        return AskedTarget(QuestionLink(0, 0, "who", tuple(found)))
 
     def _of_head(self, head: QuestionLink, context: list[int]) -> int:
         """Return the type of the nodes that a value stands for: of those that have it, or that belong to the node."""

@@ -234,9 +234,16 @@ class ClauseReading:
             named = [link.text.casefold().rpartition(" ")[2] for link in self.links if link.labels]
             return any(cosine(verb, word) >= _AKIN for word in named)
         asks = self.clauses.is_who or (self.clauses.is_where and verb not in (*_DWELLING, *LIGHT_VERBS))
-        if asks and not meant and any(self.elements.is_verbal[label] for label in followed):
+        if asks and not meant and any(self.elements.is_verbal[label] or self._is_choice(label) for label in followed):
             return False  # who hated the film: not who directed it
         return not meant or any(label in meant or similar[label] >= _SAME for label in followed)
+
+    def _is_choice(self, label: int) -> bool:
+        """Return whether another relation joins people to what a relation joins them to: a director, or the cast."""
+        elements = self.elements
+        hops = [hop for hop in range(elements.hops) if elements.label[hop] == label]
+        ends = ({elements.all[hop].source, elements.all[hop].target} for hop in hops)
+        return any(pair & elements.people for pair in ends) and any(map(elements.has_other_ways, hops))
 
     @property
     def is_unmet(self) -> bool:

@@ -190,6 +190,12 @@ def _is_no_comparison(match: re.Match[str], before: QuestionLink | None, after: 
     return match["op"] == "from" and all(link is None or is_type(link) for link in (before, after))  # films from 2015
 
 
+def _is_rate(before: QuestionLink, after: QuestionLink) -> bool:
+    """Return whether the label after a number names the attribute, and the one before it is only akin to another."""
+    is_number = not is_type(after) and any(option.is_number for option in after.attributes()[:1])
+    return is_number and not is_type(before) and before.labels[0].score < _OWNING <= after.labels[0].score
+
+
 def _expired(at: Rewriter) -> None:
     """``laptops whose warranty ended before 2022``."""
 
@@ -224,6 +230,8 @@ def comparisons(at: Rewriter) -> None:
             tail = ""  # collected more than 15 samples
             if not before.labels[0].is_year:
                 at.clauses.unread.append(f"'{before.text}'")  # skippered more than 5 outings, of their skipper_no
+        elif before is not None and after is not None and _is_rate(before, after):
+            label = after  # cost less than 400 a night, of a hire_per_night
         elif before is not None and (after is None or any(option.is_number for option in before.attributes())):
             label = before
             tail = match["after"] or ""

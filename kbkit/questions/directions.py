@@ -51,7 +51,9 @@ def voice(words: Sequence[str], at: int) -> int:
         if after == "by" or before in _LEADING:
             return PASSIVE
         return ACTIVE if before in _BEFORE_ACTIVE - {"is", "are"} else 0
-    kinds = lemmas_of(word)
+    kinds, one = lemmas_of(word), singular(word)
+    if after == "of" and may_be_person(one) and one.endswith(("er", "or")):
+        return ACTIVE  # the mentors of Ann
     if "VERB" not in kinds or after == "of" or before in ("the", "a", "an", "of"):
         return 0
     is_sure = word.endswith("ing") or "NOUN" not in kinds or before in _BEFORE_ACTIVE or after in _OBJECT

@@ -196,6 +196,7 @@ class LabelLookup:
         heads = {option.type: option for option in options if not option.attribute}
         same = [o for o in options if o.attribute and o.score == 1 and o.type in heads and len(stems) == 1]
         same = [o for o in same if not (o.is_boolean and is_participle(words[0]))]  # elected: as a column says
+        same = [o for o in same if not self._is_literal(words[0], o)]  # inspector, of inspections
         for option in [o for o in same if not o.is_number or self._is_head(stems[0], o.type)]:
             options.remove(option)  # the makers, where car_maker has an attribute `maker`
             options.remove(heads[option.type])
@@ -212,7 +213,8 @@ class LabelLookup:
 
     def _births(self) -> list[LabelOption]:
         """Return the dates and years of birth."""
-        named = ((label, option) for label, option in self._labels if option.is_year)
+        yearly = self.elements.is_yearly
+        named = ((label, one) for label, one in self._labels if one.is_year and yearly(one.type, one.attribute))
         return [option for label, option in named if not _BIRTHS.isdisjoint(label)]
 
     def _literal(self, words: Sequence[str], options: list[LabelOption]) -> list[LabelOption]:
@@ -224,6 +226,13 @@ class LabelLookup:
             return options
         pairs = zip(options, same, strict=True)
         return [one if is_same else replace(one, score=min(one.score, DERIVED_LABEL)) for one, is_same in pairs]
+
+    def _is_literal(self, word: str, option: LabelOption) -> bool:
+        """Return whether a word is what an attribute is called, and only akin to what its type is called."""
+        own = [singular(word)]
+        node_type = self.elements.types[option.type]
+        others = [singular(part) for part in (*label_words(node_type.name), *self._keyed_by(option.type, node_type))]
+        return [singular(part) for part in label_words(option.attribute)] == own and own[0] not in others
 
     def _is_per(self, stems: Sequence[str], option: LabelOption) -> bool:
         """Return whether all words are what an attribute is counted by: *kilo*, of a price_per_kilo."""

@@ -374,6 +374,8 @@ class Linker:
         ``is_noun`` tells that it is no verb: *the most targets*.
         """
         people = self.elements.people_called(word)
+        if not people and self.elements.type_labels.similarity(word).max(initial=0.0) >= LITERAL:
+            return ()  # cars, which are vehicles
         hops = [self.elements.all[hop] for hop in self.elements.role_hops(word)]
         if not people and (hops and "NOUN" in lemmas_of(singular(word)) and (is_noun or not may_be_verb(word))):
             ends = (hop for hop in hops if hop.forward and not is_plural(label_words(hop.name)[-1]))
@@ -392,8 +394,8 @@ class Linker:
     def _is_relation(self, word: str) -> bool:
         """Return whether a word is the label of a relation."""
         elements = self.elements
-        similar = elements.labels.similarity(word)
-        return any(similar[element.label] == 1 for element in elements.all[: elements.hops])
+        similar, least = elements.labels.similarity(word), LITERAL if may_be_verb(word) else 1.0
+        return any(similar[element.label] >= least for element in elements.all[: elements.hops])
 
     def _derived(self, text: str, *, is_first: bool) -> tuple[tuple[AttributeValue, ...], tuple[int, ...]]:
         """Return the values and nodes that an adjective is derived from: ``European``, of Europe."""

@@ -216,15 +216,21 @@ class Meanings(Ways):
             verbs = [word for word in self.clauses.unexplained if is_participle(word) and word not in LIGHT_VERBS]
             if verbs and max(float(labels.similarity(word)[label]) for word in verbs) < _SAID_OF_DATES:
                 raise NotReadError(SEVERAL_DATES)  # expired before 2018, of valid_from and valid_to
-            if max(others) > best - _SAME_TIME:
-                own = self.elements.own_date(chosen.type)
-                if timed.get(own, 0.0) <= best - _SAME_TIME:
-                    raise NotReadError(SEVERAL_DATES)
+            own = self.elements.own_date(chosen.type)
+            is_said = own != chosen.attribute and max(map(float, self._saying_of(chosen.type, chosen.attribute))) >= FAINT
+            if own in timed and not is_said:
                 chosen = replace(chosen, attribute=own)
                 best = min(best, _TIMED)
+            elif max(others) > best - _SAME_TIME:
+                raise NotReadError(SEVERAL_DATES)
         self.doubts.label = min(self.doubts.label, best)
         self.doubts.followed.add(label)
         return chosen
+
+    def _saying_of(self, kind: int, attribute: str) -> list[float]:
+        """Return how well each content word of the question says an attribute."""
+        labels = [e.label for e in self.elements.all if e.source == kind and e.name == attribute]
+        return [float(self.elements.labels.similarity(word)[labels[0]]) for word in self._words] or [0.0]
 
     def _is_within(self, one: tuple[int, str], number: str) -> bool:
         """Return whether some nodes have more than a number of an attribute, and others less."""

@@ -144,7 +144,8 @@ class Planner(GroupPlanner):
         best = ranked[0]
         alike = [pair for pair in ranked if len(pair[1]) == len(best[1]) and best[0] - pair[0] < ALIKE]
         same = [pair for pair in alike if pair[2:] == best[2:]]  # in a film: as director or as actor
-        same = self._directed(same)
+        starts = {node: r.values[0].first for r in restrictions for node in r.values[0].nodes}
+        same = self._directed(same, is_subject=starts[best[2]] < starts[best[3]])
         self.doubts.choices += len(same) < len(alike)
         self.doubts.relations += len(best[1])
         labels = {self.elements.all[hop].label for _, path, *_ in same for hop in path}
@@ -160,8 +161,11 @@ class Planner(GroupPlanner):
         ways = tuple(self._followed(ends[0], path) for _, path, *_ in same)
         return Combine("&", (ways[0] if len(ways) == 1 else Combine("|", ways), ends[1]))
 
-    def _directed(self, pairs: list[RelatedPair]) -> list[RelatedPair]:
-        """Return the ways between two nodes of one type in the direction that the verb says: *does A depend on B*."""
+    def _directed(self, pairs: list[RelatedPair], *, is_subject: bool) -> list[RelatedPair]:
+        """Return the ways between two nodes of one type in the direction that the verb says: *does A depend on B*.
+
+        ``is_subject`` tells whether they start at the node that is named first.
+        """
         elements, found = self.elements, []
         for pair in pairs:
             hop = elements.all[pair[1][0]]
@@ -173,7 +177,7 @@ class Planner(GroupPlanner):
             forward = expected_forward(self._tokens, at, hop.name, None) if at >= 0 else None
             if at >= 0 and forward is None and voice(self._tokens, at):
                 raise NotReadError(f"the direction of '{self._tokens[at]}'")
-            if forward is None or forward == hop.forward:
+            if forward is None or forward == (hop.forward == is_subject):
                 found.append(pair)
         return found
 

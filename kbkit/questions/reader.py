@@ -190,7 +190,9 @@ class Read:
         """Return the names a chain starts at that are rather a label: without a *director*, which is also a keyword."""
         labels = {at for link in self.by_clauses.links if link.role for at in range(link.first, link.last)}
         names = [topic.mention for topic in chain.topics if topic.mention is not None]
-        return [name for name in names if not name.is_sure and labels & {*name.tokens}]
+        taken = [name for name in names if not name.is_sure and labels & {*name.tokens}]
+        verbs = [name for name in names if not name.same_case and may_be_verb(name.text) and chain.is_label(name.text)]
+        return [*taken, *(name for name in verbs if name not in taken)]
 
     @cached_property
     def _of_clauses(self) -> float:

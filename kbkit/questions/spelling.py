@@ -87,6 +87,7 @@ class Spelling:
             if len(word) < _LEAST:
                 is_unknown = self._is_unknown(word) and not is_negation(word, "t")
                 close = {*_edited(word)} & _CLOSED if is_unknown else set()
+                close = {"which"} if at == 0 and "which" in close else close  # wich customers
                 found |= {word: min(close)} if len(close) == 1 else {}  # stil open
             elif self._is_unknown(word):
                 close = {other for other in _edited(word) if other in self._known}

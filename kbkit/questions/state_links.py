@@ -59,7 +59,7 @@ _ENDS = frozenset(
 """Stems of the words of a date at which something ends."""
 _FEW = 2
 """Types that a question names up to which what joins them may be meant."""
-_FAR = frozenset(("still", "current", "former", "past"))
+_FAR = frozenset(("still", "current", "currently", "former", "past"))
 """Words that may be about what joins the nodes that a question names: *current tenants* have a lease."""
 _STATES = frozenset("status state stage condition phase active".split())  # noqa: SIM905
 """Words of a column that tells states itself."""
@@ -77,6 +77,8 @@ def with_states(elements: Elements, question: Question, links: Sequence[Question
         own = [link for link in found if link.first < last and at < link.last]
         if at in question.operators or any(_is_kept(link, at, last) for link in own):
             continue
+        if token.word == "currently" and any(link.is_value and link.first == last for link in found):
+            continue  # currently stopped, as a value says
         others = [link for link in found if link not in own]
         kinds = [link.labels[0].type for link in others if link.labels]
         kinds += [value.type for link in others for value in link.values[:1] if link.is_value]

@@ -31,6 +31,8 @@ _SUMS = "|".join(TOTALS)
 _MOST = 2.0**31 - 1
 """Limit on how many nodes are asked for."""
 _DESCENDING = ("descending", "decreasing", "reverse", "desc")
+_USED = frozenset(("used", "chosen", "requested", "ordered", "booked", "bought", "sold"))
+"""Participles after which *most* says that something is common."""
 _LASTING = frozenset(("serving", "standing", "established"))
 """Verbs of what began first: *the longest serving nurse*."""
 _OF_TIME = ("late", "early", "old", "new")
@@ -53,18 +55,18 @@ def adverbs(at: Rewriter) -> None:
     """``the least used service``, ``the most people``, ``opened first``: no label follows the word."""
 
     def used(match: re.Match[str]) -> str | None:
-        verb = match["verb"]
-        if at.clauses.most is not None or not is_type(at.link(match["type"])) or not may_be_verb(verb):
+        verb, label = match["verb"], at.link(match["type"])
+        if at.clauses.most is not None or not may_be_verb(verb) or verb in FUNCTION_WORDS or verb in ADJECTIVES:
             return None
-        if verb in FUNCTION_WORDS or verb in ADJECTIVES:
-            return None
+        if label is not None and not is_type(label):
+            return often_said(match) if verb in _USED and match["type"] == match[0].split()[-1] else None
         sign = SUPERLATIVES[match["word"]].sign
         at.clauses.most = Most(None, Adjective(sign, ()), is_use=True)
         at.clauses.verbs.append(verb)
         return f"{match['type']} <S0>"
 
     def often_said(match: re.Match[str]) -> str | None:
-        label, done = at.link(match["type"]), at.link(match["done"])
+        label, done = at.link(match["type"]), at.link(match.groupdict().get("done"))
         is_attribute = label is not None and not is_type(label) and not label.attributes()[0].is_number
         is_verb = match["verb"] is None or (match["verb"] not in FUNCTION_WORDS and may_be_verb(match["verb"]))
         if at.clauses.most is not None or not is_attribute or not is_verb or (done and not is_participle(done.text)):

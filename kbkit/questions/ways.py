@@ -160,6 +160,11 @@ class Ways:
         if is_choice and self.clauses.unexplained and (len(alike) > 1 or self._expressed(paths[0]) < FAINT):
             raise NotReadError(f"'{self.clauses.unexplained[0]}'")  # movies that he produced: not those he directed
         if len(alike) < 2 or not is_choice:
+            ways = self._paths(source, target)
+            said = [self._expressed(path) for path in ways]
+            if len(ways) > 1 and len(ways[0]) == 1 and max(said) < FAINT and said[0] - said[1] < ALIKE:
+                names = " or ".join(repr(self.elements.relation_label(way[0])) for way in ways[:2])
+                raise NotReadError(f"whether {names} is meant")  # matches at a stadium: of the club at home, or away?
             return self._followed(tree, self._path(source, target))
         self._taken.add((source, target))
         self.doubts.relations += 1
