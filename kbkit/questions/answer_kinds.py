@@ -15,12 +15,14 @@ from kbkit.answers.syntax import Aggregate, Expression, Filter, Superlative, sub
 from kbkit.english.question_words import NO, YES
 from kbkit.questions.element_lists import numeric
 from kbkit.questions.elements import Elements
+from kbkit.questions.lexicon import label_words
 from kbkit.questions.reading_words import answer_type
 
 _BEGINNING = r"^(?:(?:and|so|please|list|find|show|tell|me|us) )*"
 _WHO = re.compile(rf"{_BEGINNING}(whose|who|whom)\b")
 _HOW_MANY = re.compile(rf"\b(how many)\b|{_BEGINNING}(?:the )?(?:total )?(number of)\b")
 _HOW_MUCH = re.compile(r"\b(how much)\b")
+_WHEN = re.compile(rf"{_BEGINNING}(when)\b")
 _MAX_COMPARED = 100_000
 """Number of nodes up to which readings are compared by their values."""
 _MOST = 0.5
@@ -34,9 +36,18 @@ def other_kind(elements: Elements, tree: Expression, text: str) -> str:
         return found[1]
     if (found := _HOW_MANY.search(text)) and not _has_number(elements, tree):
         return found[1] or found[2]
+    if not _EACH.search(text) and _HOW_MANY.search(text) and isinstance(tree, Aggregate) and _are_values(elements, tree):
+        return "how many"  # seasons without two tribes: not a list of their numbers
+    if (found := _WHEN.search(text)) and not isinstance(tree, Aggregate) and not _are_dates(tree):
+        return found[1]
     if (found := _HOW_MUCH.search(text)) and not _EACH.search(text) and _are_several(elements, tree):
         return found[1]
     return ""
+
+
+def _are_dates(tree: Expression) -> bool:
+    """Return whether an expression gives nodes that are years or dates."""
+    return not {"year", "date", "day", "month"}.isdisjoint(label_words(answer_type(tree) or ""))
 
 
 def _are_things(elements: Elements, tree: Expression) -> bool:

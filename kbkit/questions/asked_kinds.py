@@ -171,8 +171,12 @@ class AskedPlanner(ConditionPlanner):
     def _when(self) -> AskedTarget | None:
         """Return the date that *when* and a verb ask for: the date of birth, of *when was he born*."""
         clauses = self.clauses
-        is_open = clauses.asks_for == "when" and not clauses.targets and not clauses.context and not clauses.most
-        kinds = dict.fromkeys(self._conditioned()) if is_open else ()
+        events = [link.labels[0].type for link in clauses.events]  # when was it launched, of launches
+        others = [link for link in clauses.context if link not in clauses.events]
+        is_open = clauses.asks_for == "when" and not clauses.targets and not others and not clauses.most
+        kinds = dict.fromkeys([*events, *self._conditioned()]) if is_open else {}
+        if is_open and events and (date := self._date_of(events[0])):
+            return AskedTarget(QuestionLink(0, 0, "when", (LabelOption(events[0], date, 1.0, True),)))
         dates = [
             (
                 max(
@@ -200,6 +204,11 @@ class AskedPlanner(ConditionPlanner):
             if float(self.elements.labels.similarity(word)[best.label]) >= _SAID or may_be_verb(word):
                 self._explain(word)
         return AskedTarget(QuestionLink(0, 0, "when", (LabelOption(best.source, best.name, 1.0, True),)))
+
+    def _date_of(self, kind: int) -> str:
+        """Return the date of the events of a type: the only one, or the one that comes first; empty if none is known."""
+        names = [a.name for a in self.elements.types[kind].attributes if a.type.startswith(("DATE", "TIMESTAMP"))]
+        return names[0] if len(names) == 1 else self.elements.own_date(kind)
 
     def _occurred(self) -> Expression | None:
         """Return what ever happened to a named node: the loans of a book, of *was Emma ever lent out*."""

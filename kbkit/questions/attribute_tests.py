@@ -15,7 +15,7 @@ from kbkit.answers.syntax import (
     Nodes,
     Test,
 )
-from kbkit.english.question_words import LIGHT_VERBS, NO, YES
+from kbkit.english.question_words import COMPARATIVES, LIGHT_VERBS, NO, YES
 from kbkit.english.words import is_plural
 from kbkit.questions.clauses import Restriction, is_type
 from kbkit.questions.element_lists import numeric
@@ -150,9 +150,13 @@ class AttributeTests(Meanings):
         if restriction.operand == "node":  # is Lagos bigger than Cairo: by what cities have
             own = list(dict.fromkeys(self.elements.type_number(node) for node in restriction.values[0].nodes))
             try:
-                return self._by_adjective(restriction.adjective, [kind for kind in own if kind in near[:1]] or own)
+                found = self._by_adjective(restriction.adjective, [kind for kind in own if kind in near[:1]] or own)
             except NotReadError:
                 pass
+            else:
+                if restriction.adjective == COMPARATIVES["before"] and not self._is_date(found):
+                    raise NotReadError("'before'")  # the station before Riverside
+                return found
         kinds = near + [kind for kind in range(len(self.elements.types)) if kind not in near]
         close = sorted(kinds, key=lambda kind: min(self._distance(kind, one) for one in near))
         joined = [kind for kind in close if self.elements.paths(kind, near[0])]

@@ -23,6 +23,7 @@ from kbkit.questions.lexicon import FAINT, LITERAL, label_words, stem
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.question import Question
 from kbkit.questions.scoring import WEIGHTS
+from kbkit.questions.ways import FORMER, is_former
 
 TELLING = 0.7
 """Least similarity of a word and the attribute that a reading ends with."""
@@ -69,7 +70,7 @@ class ChainDoubts:
         found = ["a condition that all meet"] * self.keeps_all
         found += self.other_types + self.other_labels + self.vague + self.modifiers
         is_other = self.is_off_topic or self.starts_unnamed or self.ends_with_rows or self.ends_with_years
-        found += ["'or'"] * self.joins_too_many + self.pronouns + self.repeated + self.any_relation + self.namesakes + self.undirected
+        found += ["'or'"] * self.joins_too_many + self.pronouns + self.repeated + self.any_relation + self.namesakes + self.undirected + self.former
         found += ["a way around"] * (self.is_detour or self.returns)
         return found + ["what is asked for"] * (is_other or self.is_other_kind or self.counts_others)
 
@@ -333,6 +334,10 @@ class ChainDoubts:
         for word in dict.fromkeys(one for one in words if words.count(one) > 1 and is_participle(one)):
             steps = [one for arm in self.chain.arms for one in arm if similar(word)[one.label] >= LITERAL]
             found += [f"'{word}'"] * (0 < len(steps) < words.count(word))
+        for word in words:
+            rest = word.removeprefix("grand")
+            steps = [one for arm in self.chain.arms for one in arm if similar(rest)[one.label] >= LITERAL]
+            found += [f"'{word}'"] * (rest != word and len(steps) < _RETURNING)  # grandparents: parents of parents
         return found
 
     @property
@@ -409,6 +414,13 @@ class ChainDoubts:
             and is_participle(word)
             and any(elements.labels.similarity(word)[one.label] >= LITERAL for one in hops)
         ]
+
+    @property
+    def former(self) -> list[str]:
+        """The relations of the past that it follows, if the question is not about the past: *where does Ann live*."""
+        words = {token.word for token in self.question.tokens}
+        hops = [one for arm in self.chain.arms for one in arm if one.kind == HOP and is_former(one.name)]
+        return [f"whether '{one.name}' is meant" for one in hops if FORMER.isdisjoint(words)]
 
     def _is_named(self, hop: Element, words: list[str]) -> bool:
         """Return whether a word says a relation, or the type that it starts at."""

@@ -14,7 +14,7 @@ from kbkit.english.question_words import (
     PRICES,
     Adjective,
 )
-from kbkit.english.words import may_be_verb
+from kbkit.english.words import is_plural, may_be_verb, singular
 from kbkit.questions.clauses import BE, OF, L, N, Restriction, Rewriter, V, is_type
 from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.lexicon import label_words, stem
@@ -56,6 +56,8 @@ _VALUES = rf"(?P<value>{V}(?:(?: or| nor| and)+(?: with| in| by| on)?(?: the| an
 _PEOPLE = ("people", "persons", "guests", "visitors", "participants", "attendees")
 _CAPACITIES = ("capacity", "seats", "guests")
 """Nouns for how many people there is room for."""
+_ORDINAL = ("season", "episode", "round", "grade", "level", "series", "chapter", "year", "week", "version")
+"""Columns whose numbers say which one it is, and not how many."""
 _TIMES = {"once": "1", "twice": "2"}
 
 
@@ -190,6 +192,14 @@ def _is_no_comparison(match: re.Match[str], before: QuestionLink | None, after: 
     return match["op"] == "from" and all(link is None or is_type(link) for link in (before, after))  # films from 2015
 
 
+def _counts_values(after: QuestionLink) -> bool:
+    """Return whether a number counts the values of a column that is called by a singular: *more than 3 seasons*."""
+    option = after.labels[0]
+    last = label_words(option.attribute)[-1:] if option.attribute not in ("", "name", "key") else []
+    is_plural_noun = is_plural(after.text.casefold()) and bool(last) and last[0] == singular(after.text.casefold())
+    return is_plural_noun and last[0] in _ORDINAL
+
+
 def _is_rate(before: QuestionLink, after: QuestionLink) -> bool:
     """Return whether the label after a number names the attribute, and the one before it is only akin to another."""
     is_number = not is_type(after) and any(option.is_number for option in after.attributes()[:1])
@@ -223,6 +233,9 @@ def comparisons(at: Rewriter) -> None:
         if match["or"]:
             op = ">=" if re.search(_UP, match["or"]) else "<="
         if _is_no_comparison(match, before, after) or match.string[match.end() :].startswith(" times "):
+            return None
+        if after is not None and _counts_values(after):
+            at.clauses.unread.append(f"how many {after.text}")
             return None
         label = after
         tail = ""

@@ -313,7 +313,9 @@ class Linker:
             is_short = text.isupper() and not question.text.isupper()  # UK, of the United Kingdom
             values = tuple(v for v in values if v.value == text or (is_short and len(v.value) > len(text)))
         is_name = bool(nodes or values) and text != text.lower() and not question.text.isupper() and span[0] > 0
-        if labels and self._is_state(words, labels[0], values, before):
+        following = question.tokens[span[-1] + 1].word if span[-1] + 1 < len(question.tokens) else ""
+        describes = bool(following) and bool(self.elements.types_called(stem(following)))
+        if labels and self._is_state(words, labels[0], values, before, describes=describes):
             return QuestionLink(span[0], span[-1] + 1, text, (), values, nodes)
         if len(words) == 1 and labels and labels[0].score < WHOLE_LABEL and self._is_act(question, span[0]):
             return None  # cite, where papers have citations: a number, and relations
@@ -359,13 +361,20 @@ class Linker:
         return QuestionLink(span[0], span[-1] + 1, text, (), values) if values else None
 
     def _is_state(
-        self, words: Sequence[str], label: LabelOption, values: Sequence[AttributeValue], before: Sequence[str]
+        self,
+        words: Sequence[str],
+        label: LabelOption,
+        values: Sequence[AttributeValue],
+        before: Sequence[str],
+        *,
+        describes: bool,
     ) -> bool:
         """Return whether a word is exactly a value, and only akin to a label: open, where a column is *opened_at*."""
         name = label.attribute or self.elements.types[label.type].name
         is_exact = len(words) == 1 and any(value.value.casefold() == words[0] for value in values)
-        if is_exact and label.attribute and label.score < _PART_OF_LABEL and before in (["a"], ["an"], ["by"]):
-            return True  # with a car, of a vehicle column, where another is a car_capacity
+        is_value = before in (["a"], ["an"], ["by"]) or describes
+        if is_exact and label.attribute and label.score < _PART_OF_LABEL and is_value:
+            return True  # with a car, where another column is a car_capacity; state agencies, which have a state_code
         return is_exact and words[0] not in label_words(name) and f"{words[0]}s" not in label_words(name)
 
     def _role(self, word: str, *, is_noun: bool = False) -> tuple[int, ...]:

@@ -32,6 +32,13 @@ def equal_numbers(at: Rewriter) -> None:
         is_other = bool(numbered and re.search(" (?:in|on) ", match[0]))  # 8 cylinders in 1974
         return None if is_type(label) or is_other else restricted(label, match)
 
+    def ahead(match: re.Match[str]) -> str | None:
+        label, kind = at.link(match["label"]), at.link(match["type"])
+        number = label is not None and not is_type(label) and any(one.is_number for one in label.attributes()[:1])
+        return f"{match['type']} {restricted(label, match)}" if number and is_type(kind) else None  # zone 1 stations
+
+    at.apply(rf"(?P<not>)(?P<label>{L}) (?P<value>{N}) (?P<type>{L})", ahead)
+
     def counted(match: re.Match[str]) -> str | None:
         label, before = at.link(match["label"]), re.findall(L, match.string[: match.start()])
         if not is_type(label) or not before or not is_type(at.link(before[-1])) or at.clauses.most is not None:

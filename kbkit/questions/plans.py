@@ -241,6 +241,9 @@ class Planner(GroupPlanner):
             if target.label is not None
         ]
         for target, option in found:
+            asks = target.label.text.casefold() if target.label is not None else ""
+            if asks in ("year", "date", "month") and not self._is_date(option):
+                raise NotReadError(f"'{asks}'")  # in what year: not the max_age_years
             if (
                 target.of is not None
                 and option.score < _OTHER

@@ -171,7 +171,9 @@ class Read:
         is_owned = self.by_clauses.reason == "'whose'" or not doubts.ends_with_people
         ignored += ["'whose'"] * (self.by_clauses.clauses.is_whose and is_owned)
         ignored += ["'when'"] * (self.by_clauses.clauses.asks_for == "when" and doubts.is_undated)
-        asks = other_kind(self.by_clauses.elements, self.chain.tree, self.question.text.casefold())
+        text = self.question.text.casefold()
+        text = text.replace("who", "what", 1) if self.by_clauses.clauses.is_named else text
+        asks = other_kind(self.by_clauses.elements, self.chain.tree, text)
         ignored += [f"'{asks}'"] * bool(asks)
         ignored += ["an attribute"] * (self.by_clauses.clauses.asks_attribute and not self.chain.ends_with_attribute)
         if self.chain.expression == self.by_clauses.expression:

@@ -10,11 +10,13 @@ from kbkit.english.question_words import (
     ADJECTIVES,
     FUNCTION_WORDS,
     GREETINGS,
+    LIGHT_VERBS,
     PERSON_WORDS,
     PLAIN_WORDS,
     SUPERLATIVES,
 )
 from kbkit.english.words import PREPOSITIONS, is_plural
+from kbkit.english.words import is_participle as is_past
 from kbkit.questions.absence_rules import absences, booleans, states, unrelated
 from kbkit.questions.beginning_rules import beginning
 from kbkit.questions.clauses import AskedTarget, Clauses, L, Rewriter, is_type
@@ -410,8 +412,16 @@ def read_clauses(question: Question, links: list[QuestionLink]) -> Clauses:
     _owners_and_targets(at)
     numbers_left(at)
     _words_left(at)
+    _done(at)
     _unread(at, question, references)
     return at.clauses
+
+
+def _done(at: Rewriter) -> None:
+    """Note a participle at the end that says which nodes are meant and that nothing explains: *who have died*."""
+    done = re.search(r" (?:have|has|had) (?:also |already |since )?(?P<verb>[a-z]+) $", at.text)
+    if done and is_past(done["verb"]) and done["verb"] not in LIGHT_VERBS and " <L" in at.text:
+        at.clauses.unread.append(f"'{done['verb']}'")
 
 
 def _unread(at: Rewriter, question: Question, references: list[str]) -> None:

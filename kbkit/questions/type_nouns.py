@@ -50,7 +50,7 @@ _BEFORE = (
     | INTERROGATIVES
     | PERSON_WORDS
     | NEGATIONS
-    | {*SUPERLATIVES, *TOTALS, *EXTREMES}
+    | {*SUPERLATIVES, *TOTALS, *EXTREMES, "more", "less", "fewer"}
 ) - {"on"}
 """Words that may stand before the noun that is asked for."""
 _GENERAL = frozenset(("place", "thing", "item", "entry", "record", "one"))

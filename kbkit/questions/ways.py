@@ -28,6 +28,15 @@ _UNSAID = 2
 """Choices by chance that a path counts which no word says though a verb is left."""
 
 
+FORMER = frozenset("former formerly previous previously past once earlier before used ex old did was were".split())  # noqa: SIM905
+"""Words of relations that have ended, and of questions about them."""
+
+
+def is_former(label: str) -> bool:
+    """Return whether a relation is one of the past: *formerly lived at*."""
+    return not {"former", "formerly", "previous", "previously", "ex"}.isdisjoint(label_words(label))
+
+
 class NotReadError(Exception):
     """The clauses have no expression; the message says which of them."""
 
@@ -122,6 +131,9 @@ class Ways:
             raise NotReadError(f"'{verbs[0]}'")  # who turned out for it: not who led it
         alike = sum(said[0] - other < ALIKE for other in said[1:])
         self.doubts.choices += min(alike, 1) if alike < _MANY else alike
+        for hop in paths[0]:
+            if is_former(self.elements.relation_label(hop)) and FORMER.isdisjoint(self._tokens):
+                raise NotReadError(f"whether '{self.elements.relation_label(hop)}' is meant")
         self._taken.add((source, target))
         if self._is_unsaid(paths[0], source, target):
             self.doubts.choices += _UNSAID
