@@ -36,9 +36,15 @@ def other_kind(elements: Elements, tree: Expression, text: str) -> str:
         return found[1]
     if (found := _HOW_MANY.search(text)) and not _has_number(elements, tree):
         return found[1] or found[2]
-    if not _EACH.search(text) and _HOW_MANY.search(text) and isinstance(tree, Aggregate) and _are_values(elements, tree):
+    if (
+        not _EACH.search(text)
+        and _HOW_MANY.search(text)
+        and isinstance(tree, Aggregate)
+        and _are_values(elements, tree)
+    ):
         return "how many"  # seasons without two tribes: not a list of their numbers
-    if (found := _WHEN.search(text)) and not isinstance(tree, Aggregate) and not _are_dates(tree):
+    is_of_nodes = elements.typed and not isinstance(tree, Aggregate)
+    if (found := _WHEN.search(text)) and is_of_nodes and not _are_dates(tree):
         return found[1]
     if (found := _HOW_MUCH.search(text)) and not _EACH.search(text) and _are_several(elements, tree):
         return found[1]

@@ -58,7 +58,12 @@ def _agents(verb: str) -> set[str]:
     bases = {verb, *lemmas_of(verb).get("VERB", ())}
     others = {noun for base in bases for noun in _OTHER_AGENTS.get(base, ())}
     endings = {f"{base}{end}" for base in bases for end in ("er", "or", "r", f"{base[-1:]}er", "ist")}
-    return endings | {f"{base.removesuffix('e')}{end}" for base in bases for end in ("er", "or")} | (bases - {verb}) | others
+    return (
+        endings
+        | {f"{base.removesuffix('e')}{end}" for base in bases for end in ("er", "or")}
+        | (bases - {verb})
+        | others
+    )
 
 
 class AskedPlanner(ConditionPlanner):

@@ -76,6 +76,7 @@ def beginning(at: Rewriter) -> None:
     at.apply(rf"(?P<label>{L}) (?:that |which )?(?:it|they) (?:is|are|was|were)(?= <L)", lambda m: m["label"])
     if at.clauses.is_where:
         at.text = at.text.replace(" do people ", " do ").replace(" can people ", " can ")
+
     def dated(match: re.Match[str]) -> str:
         label = at.link(match["label"])
         if label is None or label.text.casefold() != "born":

@@ -70,7 +70,15 @@ class ChainDoubts:
         found = ["a condition that all meet"] * self.keeps_all
         found += self.other_types + self.other_labels + self.vague + self.modifiers
         is_other = self.is_off_topic or self.starts_unnamed or self.ends_with_rows or self.ends_with_years
-        found += ["'or'"] * self.joins_too_many + self.pronouns + self.repeated + self.any_relation + self.namesakes + self.undirected + self.former
+        found += (
+            ["'or'"] * self.joins_too_many
+            + self.pronouns
+            + self.repeated
+            + self.any_relation
+            + self.namesakes
+            + self.undirected
+            + self.former
+        )
         found += ["a way around"] * (self.is_detour or self.returns)
         return found + ["what is asked for"] * (is_other or self.is_other_kind or self.counts_others)
 

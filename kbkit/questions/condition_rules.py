@@ -262,7 +262,11 @@ def comparisons(at: Rewriter) -> None:
         if before is not None and label is before and " of " in before.text and not _is_owned(match):
             tail = f"{match['before']} {tail}"  # show the amount of the payments over 100
         sign = at.restrict(Restriction(label, op, at.linked(match["number"]), False, adjective))
-        if before is not None and label is before and re.search(r" (?:each|every|per|by)$", match.string[: match.start()].rstrip()):
+        if (
+            before is not None
+            and label is before
+            and re.search(r" (?:each|every|per|by)$", match.string[: match.start()].rstrip())
+        ):
             tail = f"{match['before']} {tail}"  # films each year since 2010
         return f"{tail} {match['held'] or ''} {sign}"
 

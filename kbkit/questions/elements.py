@@ -80,7 +80,9 @@ class Elements:
         taught = Taught.of(stores).synonyms
         synonyms = {n: [*words.get(name, ()), *taught.get(name, ())] for n, name in enumerate(names)}
         self.labels = KindLabels(texts, synonyms)
-        self.is_verbal = [any(w.endswith("ed") or w in PARTICIPLES | PASTS for w in label_words(text[0])) for text in texts]
+        self.is_verbal = [
+            any(w.endswith("ed") or w in PARTICIPLES | PASTS for w in label_words(text[0])) for text in texts
+        ]
         """Whether a label has a verb in the past, as *directed by* and *took part in* do."""
         self.ends_in_preposition = np.array([ends_in_preposition(one) for one in texts], bool)
         self.type_labels = KindLabels(

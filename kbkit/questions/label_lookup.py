@@ -261,10 +261,10 @@ class LabelLookup:
         return tuple(o for o in self.labelled([short]) if o.score == 1 and (is_pair or o.attribute))
 
     def _takings(self) -> tuple[LabelOption, ...]:
-        """Return the amounts of money, one for each type that has only one, which *revenue* and *income* are sums of."""
+        """Return the amounts of money of types that have one each, which *revenue* and *income* are sums of."""
         amounts: list[LabelOption] = []
         for kind, node_type in enumerate(self.elements.types):
-            own = [one.name for one in node_type.attributes if numeric(one.type) and _is_amount(one.name)]
+            own = [one.name for one in node_type.attributes if is_number(one.type) and _is_amount(one.name)]
             amounts += [LabelOption(kind, name, _TAKINGS, True) for name in own if len(own) == 1]
         return tuple(amounts)
 

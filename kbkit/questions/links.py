@@ -398,7 +398,10 @@ class Linker:
         elements = self.elements
         similar = elements.labels.similarity(question.tokens[at].word)
         hops = (one for one in elements.all[: elements.hops] if one.source == one.target)
-        return any(similar[one.label] >= LITERAL for one in hops) and voice([token.word for token in question.tokens], at) == ACTIVE
+        return (
+            any(similar[one.label] >= LITERAL for one in hops)
+            and voice([token.word for token in question.tokens], at) == ACTIVE
+        )
 
     def _is_relation(self, word: str) -> bool:
         """Return whether a word is the label of a relation."""

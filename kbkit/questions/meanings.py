@@ -217,7 +217,9 @@ class Meanings(Ways):
             if verbs and max(float(labels.similarity(word)[label]) for word in verbs) < _SAID_OF_DATES:
                 raise NotReadError(SEVERAL_DATES)  # expired before 2018, of valid_from and valid_to
             own = self.elements.own_date(chosen.type)
-            is_said = own != chosen.attribute and max(map(float, self._saying_of(chosen.type, chosen.attribute))) >= FAINT
+            is_said = (
+                own != chosen.attribute and max(map(float, self._saying_of(chosen.type, chosen.attribute))) >= FAINT
+            )
             if own in timed and not is_said:
                 chosen = replace(chosen, attribute=own)
                 best = min(best, _TIMED)

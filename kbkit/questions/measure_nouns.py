@@ -78,4 +78,6 @@ class MeasureNouns:
 
     @staticmethod
     def _may_mean(word: str) -> bool:
-        return word not in FUNCTION_WORDS | PLAIN_WORDS | _ASKING | TAKING and bool({"NOUN", "VERB"} & {*lemmas_of(word)})
+        return word not in FUNCTION_WORDS | PLAIN_WORDS | _ASKING | TAKING and bool(
+            {"NOUN", "VERB"} & {*lemmas_of(word)}
+        )

@@ -42,7 +42,9 @@ def asides(at: Rewriter) -> None:
         is_whole = whole is None or (whole.is_partial and bool(re.fullmatch(_WHOLE, whole.text.casefold())))
         return match["label"] if label is not None and is_participle(label.text) and is_whole else None
 
-    at.apply(rf"(?P<label>{L}) (?:the|our|us|with us)(?: (?:{_WHOLE}|(?P<whole>{V})))?(?! (?:of|<[LV]))", ours)  # joined the team
+    at.apply(
+        rf"(?P<label>{L}) (?:the|our|us|with us)(?: (?:{_WHOLE}|(?P<whole>{V})))?(?! (?:of|<[LV]))", ours
+    )  # joined the team
     at.apply(rf"(?<= of )(?:every|each)(?= (?:{V} )+{L} )", lambda _: "")  # of every Lowton player
     at.apply(r"members? of (?:the |our )?(?=<L)", lambda _: "")
 

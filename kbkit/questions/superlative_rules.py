@@ -77,7 +77,8 @@ def adverbs(at: Rewriter) -> None:
     be = "(?:that|which|is|are|was|were|gets?|been|has|have)"
     often = "(?:often|frequently|commonly)"
     at.apply(
-        rf"(?P<type>{L}) (?:{be} )*(?:(?P<done>{L})|(?P<verb>[a-z]+)) (?:the )?(?P<word>most|least) {often}(?= $)", often_said
+        rf"(?P<type>{L}) (?:{be} )*(?:(?P<done>{L})|(?P<verb>[a-z]+)) (?:the )?(?P<word>most|least) {often}(?= $)",
+        often_said,
     )
     often = "(?: often| frequently| commonly)?"
     word, verb = rf"(?:the )?(?P<word>most|least){often}", r"(?P<verb>[a-z]+)"
@@ -148,7 +149,9 @@ def rankings(at: Rewriter) -> None:
         if not is_type(at.link(match["type"])) or (match["word"] in ("top", "bottom") and number is None):
             return None
         sign = SUPERLATIVES.get(match["word"], Adjective(-1 if match["word"] == "bottom" else 1, ())).sign
-        sign *= ADJECTIVES[match["inner"].strip()].sign if match["inner"] else 1  # the most expensive room by base price
+        sign *= (
+            ADJECTIVES[match["inner"].strip()].sign if match["inner"] else 1
+        )  # the most expensive room by base price
         few = whole(number) if number else 1
         at.clauses.most = Most(by, Adjective(sign, ()), few, is_number=is_counted, is_amount=not is_counted)
         return f"{match['held']} {match['type']} <S0> {match['between']} {match['of']}{match['more']}"

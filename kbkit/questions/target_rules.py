@@ -150,9 +150,7 @@ def _owners_and_targets(at: Rewriter) -> None:  # noqa: PLR0912
         elif link.is_verb or is_said:  # cinemas opened in each year: not the year
             clauses.unexplained.append(link.text.casefold())
             clauses.said += [link] if is_said else []
-        elif not is_type(link) and _modifies(at, text, part, link):
-            clauses.said.append(link)
-        elif not is_type(link) and _is_event(at, part, link, asked is not None):
+        elif (not is_type(link) and _modifies(at, text, part, link)) or (not is_type(link) and _is_event(at, part, link, asked is not None)):
             clauses.said.append(link)
         elif not is_type(link):
             if link.labels[0].is_boolean and (clauses.is_how_much or not _is_told(clauses, text)):

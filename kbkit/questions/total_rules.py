@@ -138,7 +138,8 @@ def amounts(at: Rewriter) -> None:
 
     whole = "(?: altogether| in total| overall| in all)?"
     at.apply(
-        rf"how much(?: money)?(?P<before>(?: \S+){{1,4}}) (?P<verb>[a-z]+) (?:in|on|for) (?P<label>{L}){whole}(?= $)", paid
+        rf"how much(?: money)?(?P<before>(?: \S+){{1,4}}) (?P<verb>[a-z]+) (?:in|on|for) (?P<label>{L}){whole}(?= $)",
+        paid,
     )
     at.apply(r"what(?: do| does| did)?(?=(?: <C\d+>)+ (?:has|have|had|keeps?) (?:in|on) )", use)
     at.apply(rf"how much(?: money)?(?! {L} (?:do|does|did|is|was|has|have))", use)

@@ -6,7 +6,6 @@ Columns with many distinct values hold names or texts, which the node lookup and
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 

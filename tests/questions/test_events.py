@@ -64,7 +64,7 @@ READ = {
     "top 2 clients by rentals": "VALUES ('Ann Bell'), ('Bo Cruz')",
     "top 1 clients by damaged rentals": "SELECT 'Bo Cruz'",
     "which clients made only one rental": "SELECT 'Cy Dahl'",
-    "which outcome is recorded most often": "SELECT 'Kept', 2",
+    "which outcome is recorded most often": "VALUES ('Kept', 2), ('Waived', 2)",
     "total revenue": "SELECT 870",
     "top 2 clients by revenue": "VALUES ('Bo Cruz', 700), ('Ann Bell', 150)",
     # whether something ever happened
