@@ -173,6 +173,7 @@ PASTS = _words(
 """Irregular verbs in the past, if it differs from the participle."""
 PARTICIPLES = _words(
     "made built won held born written given taken sold bought led found paid known grown drawn sung spoken shown seen"
+    " ridden driven eaten flown worn chosen stolen thrown sent kept spent lent taught caught bred fed"
 )
 """Common participles that do not end in ``ed``."""
 

@@ -26,6 +26,7 @@ _PEOPLE = frozenset(
         "people", "person", "candidate", "captain", "delegate", "graduate", "guest", "laureate", "mayor", "nurse",
         "participant", "player", "politician", "producer", "president", "professor", "staff", "winner",
          "researcher", "reviewer", "scientist", "singer", "speaker", "student",
+        "astronaut", "athlete", "champion", "chef", "king", "pilot", "queen", "referee", "soldier", "umpire",
         "teacher", "user", "voter", "woman", "man", "worker", "writer",
     )
 )  # fmt: skip

@@ -7,9 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from kbkit.answers.attribute_values import ColumnValues
-from kbkit.answers.syntax import (
-    Expression,
-)
+from kbkit.answers.syntax import Aggregate, Expression, ValueColumn
 from kbkit.english.question_words import (
     COUNTED,
     DWELLING,
@@ -22,7 +20,7 @@ from kbkit.english.question_words import (
     TRADING,
     Adjective,
 )
-from kbkit.english.words import lemmas_of, may_be_person, may_be_verb
+from kbkit.english.words import is_person, lemmas_of, may_be_person, may_be_verb
 from kbkit.questions.clauses import AskedTarget, is_type
 from kbkit.questions.conditions import ConditionPlanner
 from kbkit.questions.element_lists import MOST, Element
@@ -363,6 +361,10 @@ class AskedPlanner(ConditionPlanner):
         hops = self.elements.from_type(self.focus).tolist()
         named = {int(self.elements.target[hop]) for hop in hops if self.elements.is_single(hop)}
         people = {kind for kind in named & self.elements.people - {self.focus} if not self._is_nameless(kind)}
+        if self.focus in self.elements.people and not named & self.elements.people - {self.focus}:
+            texts = [a.name for a in self.elements.types[self.focus].attributes if a.type == "VARCHAR"]
+            called = [name for name in texts if is_person(label_words(name)[-1])]
+            return Aggregate("values", tree, (ValueColumn(called[0]),)) if len(called) == 1 else tree
         if self.focus not in self.elements.people or len(people) != 1:
             return tree
         kind = people.pop()

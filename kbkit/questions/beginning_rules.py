@@ -17,6 +17,7 @@ _RATES = ("hour", "day", "week", "month", "year", "night", "person", "head")
 def beginning(at: Rewriter) -> None:
     """Read who or what is asked for and how, and leave out words that only introduce the question."""
     at.apply(rf"(?<=how many ){L}", lambda found: "times" if _is_times(at.link(found[0])) else None)
+    at.apply(rf"(?<=> ){L}", lambda found: "times" if _is_times(at.link(found[0])) and _follows(at, found) else None)
     at.clauses.is_yes_no = bool(
         re.match(r" (?:is|are|was|were|does|do|did|has|have|can) (?:(?!you |we |i )|(?:you|we) have any )", at.text)
     )
@@ -107,6 +108,11 @@ def _is_other(label: QuestionLink | None, value: QuestionLink | None) -> bool:
     """Return whether a label is a type and a value names nodes of others: whose doctor is Ann, a patient."""
     kinds = {option.type for option in label.types()} if label is not None and is_type(label) else set()
     return bool(kinds) and value is not None and bool(value.nodes) and not kinds & value.node_types
+
+
+def _follows(at: Rewriter, match: re.Match[str]) -> bool:
+    """Return whether a number stands before a match: *more than 4 times*."""
+    return bool(re.search(rf"{N} $", match.string[: match.start()]))
 
 
 def _is_times(link: QuestionLink | None) -> bool:

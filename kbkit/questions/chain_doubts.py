@@ -424,6 +424,16 @@ class ChainDoubts:
         ]
 
     @property
+    def is_other_deed(self) -> bool:
+        """Whether it ends with those who did something, which no word says, though one says what they did."""
+        elements, verbs = self.elements, [word for word in self.chain.unexplained if may_be_verb(word)]
+        ends = [hops[-1] for _, arm in self._arms if (hops := [one for one in arm if one.kind == HOP])]
+        deeds = [one for one in ends if elements.is_verbal[one.label] and one.target in elements.people]
+        words = [self.question.tokens[at].word for at in self.question.content(self._names)]
+        said = {one.label for one in deeds if any(elements.labels.similarity(w)[one.label] >= FAINT for w in words)}
+        return bool(verbs) and any(one.label not in said for one in deeds)
+
+    @property
     def former(self) -> list[str]:
         """The relations of the past that it follows, if the question is not about the past: *where does Ann live*."""
         words = {token.word for token in self.question.tokens}

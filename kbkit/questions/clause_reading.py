@@ -259,7 +259,9 @@ class ClauseReading:
         hops, followed = self.elements.all[: self.elements.hops], self.planner.doubts.followed
         names = {hop.name for hop in hops if hop.label in followed} if words else ()
         said = {stem(word) for name in names for word in label_words(name)}
-        return [word for word in words if stem(word) not in said]  # an author of papers, by paper_authors
+        similar, labels = self.elements.labels.similarity, [*followed]
+        words = [word for word in words if stem(word) not in said]  # an author of papers, by paper_authors
+        return [word for word in words if not labels or max(similar(word)[labels]) < LITERAL]  # own, by horse_owners
 
     @property
     def is_trusted(self) -> bool:

@@ -66,6 +66,9 @@ def expected_forward(words: Sequence[str], at: int, label: str, after: bool | No
     It is followed from what is named, which stands ``after`` the word or before it, or (None) from what is asked for.
     """
     said, agent = voice(words, at), agent_of(label)
+    if not said and agent == ACTIVE and words[at + 1 : at + 2] == ["of"]:
+        verbs = lemmas_of(label_words(label)[0]).get("VERB", ())
+        said = ACTIVE if words[at] in verbs else 0  # the coach of Ann, of coaches
     if not said or not agent:
         return None
     from_agent = (said == ACTIVE) if after is None else (said == ACTIVE) != after

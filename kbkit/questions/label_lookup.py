@@ -228,10 +228,16 @@ class LabelLookup:
         return [one if is_same else replace(one, score=min(one.score, DERIVED_LABEL)) for one, is_same in pairs]
 
     def _is_literal(self, word: str, option: LabelOption) -> bool:
-        """Return whether a word is what an attribute is called, and only akin to what its type is called."""
+        """Return whether a word is what an attribute is called, and only akin to what its type is called.
+
+        A plural is rather the nodes: *injuries*, of accidents with an injury.
+        """
         own = [singular(word)]
+        if own[0] != word:
+            return False
         node_type = self.elements.types[option.type]
-        others = [singular(part) for part in (*label_words(node_type.name), *self._keyed_by(option.type, node_type))]
+        said = (*label_words(node_type.name)[-1:], *self._keyed_by(option.type, node_type))
+        others = [singular(part) for part in said]  # vets, of vet visits
         return [singular(part) for part in label_words(option.attribute)] == own and own[0] not in others
 
     def _is_per(self, stems: Sequence[str], option: LabelOption) -> bool:

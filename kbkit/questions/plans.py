@@ -21,13 +21,13 @@ from kbkit.answers.syntax import (
     Superlative,
     ValueColumn,
 )
-from kbkit.english.question_words import LIGHT_VERBS, Adjective
+from kbkit.english.question_words import ADJECTIVES, LIGHT_VERBS, PRICES, Adjective
 from kbkit.english.words import is_plural
 from kbkit.questions.clauses import AskedTarget, is_type
 from kbkit.questions.directions import expected_forward, voice
 from kbkit.questions.group_plans import GroupPlanner
 from kbkit.questions.label_lookup import LabelOption
-from kbkit.questions.lexicon import LITERAL
+from kbkit.questions.lexicon import LITERAL, label_words
 from kbkit.questions.ways import ALIKE, NotReadError
 
 RelatedPair = tuple[float, list[int], int, int]
@@ -48,6 +48,8 @@ class Planner(GroupPlanner):
         clauses = self.clauses
         if clauses.unread:
             raise NotReadError(clauses.unread[0])
+        if clauses.asks_for == "when" and self._tokens[:1] == ["how"] and {*self._tokens[1:2]} & {*ADJECTIVES}:
+            raise NotReadError("'when'")  # how old was she when she won
         context = [link.labels[0].type for link in clauses.context]
         if len(set(context)) < len(context):  # states that border states
             raise NotReadError("a relation between nodes of one type")
@@ -253,6 +255,8 @@ class Planner(GroupPlanner):
         if len({option.type for _, option in found}) > 1:
             return self._joined_rows(tree, [option for _, option in found])
         for _, option in found:
+            if {*label_words(option.attribute)} & {*PRICES} and self._have_prices_of_edges():
+                raise NotReadError("which of several prices is meant")  # what a wine costs at a shop
             if option.type != self.focus:
                 if (option.type, self.focus) in self._taken:
                     raise NotReadError("a way there and back")
@@ -272,6 +276,13 @@ class Planner(GroupPlanner):
             return tree
         columns = tuple(ValueColumn(name) for name in names or ["name"])
         return Aggregate("values", tree, columns, order=order)
+
+    def _have_prices_of_edges(self) -> bool:
+        """Return whether the edges of a relation that is followed have a price."""
+        schema, elements = self.elements.session.schema, self.elements
+        names = {one.name for one in elements.all[: elements.hops] if one.label in self.doubts.followed}
+        columns = (column for name in names for column in schema.relation(name).attributes)
+        return any({*label_words(column.name)} & {*PRICES} for column in columns)
 
     def _asks_nodes(self) -> bool:
         """Return whether a question begins with *which* and a type."""

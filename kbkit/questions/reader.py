@@ -154,6 +154,8 @@ class Read:
         is_place = words[:1] == ["where"] and not {*self.chain.unexplained} <= {*DWELLING, *LIGHT_VERBS}
         is_deed = _asks_what_is_done(words, self.chain)
         ignored += [f"'{verb}'" for verb in self.chain.unexplained] * (is_place or is_deed)
+        is_deed = self.by_clauses.clauses.is_who and doubts.is_other_deed
+        ignored += [f"'{verb}'" for verb in self.chain.unexplained] * is_deed  # who won: not who took part
         is_guess = self.chain.unexpressed > CHOSEN and self._certainty < SURE  # appears in: as an actor, or a writer?
         ignored += [f"'{verb}'" for verb in self.chain.unexplained] * is_guess
         is_unfit = self.by_clauses.reason == NO_ATTRIBUTE and self.chain.has_attribute_superlative

@@ -59,7 +59,7 @@ class Spelling:
         for node_type in schema.primary_types:
             labels += [node_type.name, *(a.label or a.name for a in node_type.attributes)]
         self._known = {form for label in labels for word in label_words(label) for form in _numbers(word)}
-        self._known |= _OPERATORS | {"address", "addresses"}
+        self._known |= _OPERATORS | {"address", "addresses", "people"}
         self._known.update(islice(self._of_values(), _MAX_WORDS))
 
     @staticmethod
