@@ -152,8 +152,11 @@ class LabelLookup:
                     if unit and is_number(attribute.type) and is_noun:
                         self._add(words[:-1], option)  # the wavelength, of wavelength_nm
 
-    def labelled(self, words: Sequence[str]) -> tuple[LabelOption, ...]:  # noqa: PLR0912
-        """Return the labels with these words: with all of them and no others, else with these and others."""
+    def labelled(self, words: Sequence[str], *, is_group: bool = False) -> tuple[LabelOption, ...]:  # noqa: PLR0912
+        """Return the labels with these words: with all of them and no others, else with these and others.
+
+        ``is_group`` tells that something is grouped by them, which is rather an attribute: *by vet*, of vet visits.
+        """
         content = [word for word in words if word not in FUNCTION_WORDS or word in _NAMES]
         if len(words) == 2 and words[0] in MEASURED and is_participle(words[1]):
             return self.labelled([words[1], words[0]])  # date placed, of an order_placed_date
@@ -196,7 +199,7 @@ class LabelLookup:
         heads = {option.type: option for option in options if not option.attribute}
         same = [o for o in options if o.attribute and o.score == 1 and o.type in heads and len(stems) == 1]
         same = [o for o in same if not (o.is_boolean and is_participle(words[0]))]  # elected: as a column says
-        same = [o for o in same if not self._is_literal(words[0], o)]  # inspector, of inspections
+        same = [o for o in same if not (is_group and self._is_literal(words[0], o))]  # by inspector, of inspections
         for option in [o for o in same if not o.is_number or self._is_head(stems[0], o.type)]:
             options.remove(option)  # the makers, where car_maker has an attribute `maker`
             options.remove(heads[option.type])
@@ -228,13 +231,8 @@ class LabelLookup:
         return [one if is_same else replace(one, score=min(one.score, DERIVED_LABEL)) for one, is_same in pairs]
 
     def _is_literal(self, word: str, option: LabelOption) -> bool:
-        """Return whether a word is what an attribute is called, and only akin to what its type is called.
-
-        A plural is rather the nodes: *injuries*, of accidents with an injury.
-        """
+        """Return whether a word is what an attribute is called, and only akin to what its type is called."""
         own = [singular(word)]
-        if own[0] != word:
-            return False
         node_type = self.elements.types[option.type]
         said = (*label_words(node_type.name)[-1:], *self._keyed_by(option.type, node_type))
         others = [singular(part) for part in said]  # vets, of vet visits
