@@ -45,6 +45,8 @@ _OTHER_AGENTS = {
     "play": ("actor",),
 }
 """Nouns for who does something that are not derived from the verb."""
+_LYING = frozenset("based born come comes found from go held lie lies located lying sited situated stand stands".split())  # noqa: SIM905
+"""Verbs of where something is."""
 _HINTED = 0.25
 """Least similarity of a verb and the only events of what is named."""
 _TELLING = 0.25
@@ -167,8 +169,10 @@ class AskedPlanner(ConditionPlanner):
         places = [name for name in names if label_words(name)[-1] in PLACES]
         if len(places) != 1:
             return None
-        for word in [word for word in clauses.unexplained if may_be_verb(word) or word in DWELLING]:
+        for word in [word for word in clauses.unexplained if word in (*DWELLING, *_LYING)]:
             self._explain(word)
+        if clauses.unexplained:
+            raise NotReadError("'where'")  # where do appeals go
         return AskedTarget(QuestionLink(0, 0, "where", (LabelOption(kinds[0], places[0]),)))
 
     def _when(self) -> AskedTarget | None:

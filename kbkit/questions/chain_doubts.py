@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from kbkit.answers.answer_set import AnswerSet
-from kbkit.english.question_words import ADJECTIVES, FUNCTION_WORDS
+from kbkit.english.question_words import ADJECTIVES, FUNCTION_WORDS, SHARED
 from kbkit.english.words import may_be_person, may_be_verb, singular
 from kbkit.questions.candidates import Topic
 from kbkit.questions.chain_reading import COMPARISONS, ChainReading
@@ -79,7 +79,7 @@ class ChainDoubts:
             + self.undirected
             + self.former
         )
-        found += ["a way around"] * (self.is_detour or self.returns)
+        found += ["a way around"] * (self.is_detour or self.returns or self.is_unsaid_sharing)
         return found + ["what is asked for"] * (is_other or self.is_other_kind or self.counts_others)
 
     @property
@@ -422,6 +422,16 @@ class ChainDoubts:
             and is_participle(word)
             and any(elements.labels.similarity(word)[one.label] >= LITERAL for one in hops)
         ]
+
+    @property
+    def is_unsaid_sharing(self) -> bool:
+        """Whether it goes from a name along a relation and back, though a verb says something else: *was followed*."""
+        words = [token.word for token in self.question.tokens]
+        verbs = [word for word in self.chain.unexplained if is_participle(word)]
+        ways = [hops for topic, arm in self._arms if topic.mention for hops in [arm[:_RETURNING]]]
+        backs = [(one, other) for one, other in (way for way in ways if len(way) == _RETURNING) if one.name == other.name]
+        is_said = any(self.elements.labels.similarity(w)[one.label] >= FAINT for w in words for one, _ in backs)
+        return bool(verbs and backs) and not is_said and SHARED.isdisjoint(words)
 
     @property
     def is_other_deed(self) -> bool:

@@ -297,6 +297,8 @@ class Linker:
         if is_operator or {words[0], words[-1]} & _UNNAMED:
             is_name = bool(nodes) and text != text.lower() and not is_operator
             return QuestionLink(span[0], span[-1] + 1, text, nodes=nodes) if is_name else None
+        if words[-1:] == ["no"] and [one.word for one in question.tokens[span[-1] + 1 :][:1]] == ["longer"]:
+            return None  # statutes no longer in force
         labels = self._labels.labelled(words, is_group=before in (["by"], ["per"], ["each"], ["every"]))
         if words == ["people"] and (not labels or labels[0].score < WHOLE_LABEL) and _selects(question, span[-1] + 1):
             kinds = tuple(map(LabelOption, self.elements.people))

@@ -153,7 +153,7 @@ def _owners_and_targets(at: Rewriter) -> None:  # noqa: PLR0912
         elif (not is_type(link) and _modifies(at, text, part, link)) or (not is_type(link) and _is_event(at, part, link, asked is not None)):
             clauses.said.append(link)
         elif not is_type(link):
-            if link.labels[0].is_boolean and (clauses.is_how_much or not _is_told(clauses, text)):
+            if link.labels[0].is_boolean and (clauses.is_how_much or not _is_told(clauses, text, link)):
                 clauses.unread.append("'how much'" if clauses.is_how_much else f"'{link.text}'")
             if link.text.casefold() in ADJECTIVES and re.search(rf"(?<! how) {part} {L}", text):
                 clauses.unread.append(f"'{link.text}'")  # tall mountains: from which height on?
@@ -183,9 +183,11 @@ def _owners_and_targets(at: Rewriter) -> None:  # noqa: PLR0912
     _heads(at, text)
 
 
-def _is_told(clauses: Clauses, text: str) -> bool:
+def _is_told(clauses: Clauses, text: str, link: QuestionLink) -> bool:
     """Return whether a question asks for a yes or no of named nodes: *whether the 5 is on time*."""
-    return " whether " in text or any(value.nodes for one in clauses.restrictions for value in one.values)
+    kinds = {option.type for option in link.attributes()}
+    named = [value for one in clauses.restrictions for value in one.values if value.nodes]
+    return " whether " in text or any(kinds & value.node_types for value in named)
 
 
 def _is_said_of_type(at: Rewriter, text: str, part: str, link: QuestionLink) -> bool:

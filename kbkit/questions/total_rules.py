@@ -155,6 +155,14 @@ def counts(at: Rewriter) -> None:
         at.clauses.targets.append(AskedTarget(at.link(match["label"]), "count", None, bool(match["distinct"])))
         return f"<T{len(at.clauses.targets) - 1}> {match['held']}"
 
+    def ahead(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        if at.clauses.targets or not is_type(label):
+            return None
+        at.clauses.targets.append(AskedTarget(label, "count"))
+        return f"<T{len(at.clauses.targets) - 1}>"  # case count by outcome
+
+    at.apply(rf"(?P<label>{L}) counts?(?= (?:by|per|for each|in each) )", ahead)
     phrase = r"(?:how many|(?:the )?(?:total )?(?:numbers?|counts?)(?: of|(?= <C))|count(?: the)?(?: number of)?)"
     at.apply(
         rf"{phrase} (?:(?:all|of|the|total|times|in|more) )*(?P<held>(?:<C\d+> )*)"
