@@ -45,7 +45,9 @@ _OTHER_AGENTS = {
     "play": ("actor",),
 }
 """Nouns for who does something that are not derived from the verb."""
-_LYING = frozenset("based born come comes found from go held lie lies located lying sited situated stand stands".split())  # noqa: SIM905
+_LYING = frozenset(
+    "based born come comes found from go held lie lies located lying sited situated stand stands".split()
+)  # noqa: SIM905
 """Verbs of where something is."""
 _HINTED = 0.25
 """Least similarity of a verb and the only events of what is named."""

@@ -6,63 +6,31 @@ word is only similar to, is not trusted.
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-from itertools import pairwise
-
 from kbkit.answers.answer_set import AnswerSet
-from kbkit.english.question_words import ADJECTIVES, FUNCTION_WORDS, SHARED
+from kbkit.english.question_words import ADJECTIVES, FUNCTION_WORDS
 from kbkit.english.words import may_be_person, may_be_verb, singular
-from kbkit.questions.candidates import Topic
-from kbkit.questions.chain_reading import COMPARISONS, ChainReading
-from kbkit.questions.directions import agent_of, voice
+from kbkit.questions.chain_reading import COMPARISONS
 from kbkit.questions.element_lists import COMPARED_NEIGHBOURS, HOP, MOST_NEIGHBOURS, VALUE, Element, numeric
-from kbkit.questions.elements import Elements
 from kbkit.questions.expressions import expression, type_of_value
 from kbkit.questions.lexicon import FAINT, LITERAL, label_words, stem
 from kbkit.questions.link_words import is_participle
-from kbkit.questions.question import Question
+from kbkit.questions.relation_doubts import RelationDoubts
 from kbkit.questions.scoring import WEIGHTS
-from kbkit.questions.ways import FORMER, is_former
 
 TELLING = 0.7
 """Least similarity of a word and the attribute that a reading ends with."""
 _CLEARER = 0.1
 """How much better words say one of several dates than the others, at least."""
-_PRONOUNS = frozenset("he she they him himself herself themselves".split())  # noqa: SIM905
-_RETURNING, _LOOKED_AT = 2, 20
-"""Steps of a way there and back, and nodes whose names are looked at."""
+_LOOKED_AT = 20
+"""Nodes whose names are looked at."""
 WHEN = FUNCTION_WORDS | {"when"}
 """Words that say that a date is asked for, but not which."""
 ASKED = 0.4
 """Least fit of an attribute and what the question asks for."""
 
 
-@dataclass(frozen=True)
-class ChainDoubts:
+class ChainDoubts(RelationDoubts):
     """The doubts about a reading."""
-
-    chain: ChainReading
-
-    @property
-    def elements(self) -> Elements:
-        """The elements of the KB."""
-        return self.chain.elements
-
-    @property
-    def question(self) -> Question:
-        """The question."""
-        return self.chain.question
-
-    @property
-    def _names(self) -> set[int]:
-        """The positions of the words of the names that the reading starts at."""
-        return {at for topic in self.chain.topics if topic.mention is not None for at in topic.mention.tokens}
-
-    @property
-    def _arms(self) -> list[tuple[Topic, list[Element]]]:
-        """Where each arm starts, and its elements."""
-        return list(zip(self.chain.topics, self.chain.arms, strict=True))
 
     @property
     def not_read(self) -> list[str]:
@@ -70,16 +38,7 @@ class ChainDoubts:
         found = ["a condition that all meet"] * self.keeps_all
         found += self.other_types + self.other_labels + self.vague + self.modifiers
         is_other = self.is_off_topic or self.starts_unnamed or self.ends_with_rows or self.ends_with_years
-        found += (
-            ["'or'"] * self.joins_too_many
-            + self.pronouns
-            + self.repeated
-            + self.any_relation
-            + self.namesakes
-            + self.undirected
-            + self.former
-        )
-        found += ["a way around"] * (self.is_detour or self.returns or self.is_unsaid_sharing)
+        found += self.of_relations
         return found + ["what is asked for"] * (is_other or self.is_other_kind or self.counts_others)
 
     @property
@@ -303,182 +262,6 @@ class ChainDoubts:
         ends = [elements.all[hop] for hop in elements.from_type(kind).tolist()]
         joins = len({hop.target for hop in ends if hop.forward}) > 1
         return joins and row.name == row.key and row.key.isdigit() and said < LITERAL
-
-    @property
-    def is_detour(self) -> bool:
-        """Whether one word must say several relations, though one joins the two types: *seas bordering Italy* are those
-        on its coast, where only countries have borders.
-        """
-        elements, named = self.elements, self._names
-        if not elements.typed or self.chain.ends_with_attribute:
-            return False
-        words = [self.question.tokens[at].word for at in self.question.content(named)]
-        others = [word for word in words if not elements.types_called(stem(word))]
-        hops = [(topic, [one for one in arm if one.kind == HOP]) for topic, arm in self._arms if topic.mention]
-        return (
-            len(others) == 1
-            and len(words) < 3
-            and any(
-                len(arm) > 1
-                and arm[-1].target != topic.type
-                and any(elements.all[at].target == arm[-1].target for at in elements.from_type(topic.type).tolist())
-                for topic, arm in hops
-            )
-        )
-
-    @property
-    def pronouns(self) -> list[str]:
-        """The pronouns for whom the question has named: films by Ann *in which she acts*, by two relations to her."""
-        named = [topic.mention.last for topic in self.chain.topics if topic.mention is not None]
-        rest = self.question.tokens[min(named) :] if named else ()
-        return [f"'{token.word}'" for token in rest if token.word in _PRONOUNS]
-
-    @property
-    def repeated(self) -> list[str]:
-        """The verbs said more often than their relation is followed: *mentored by someone that Ann mentored*."""
-        named, similar = self._names, self.elements.labels.similarity
-        words = [token.word for at, token in enumerate(self.question.tokens) if at not in named]
-        found = []
-        for word in dict.fromkeys(one for one in words if words.count(one) > 1 and is_participle(one)):
-            steps = [one for arm in self.chain.arms for one in arm if similar(word)[one.label] >= LITERAL]
-            found += [f"'{word}'"] * (0 < len(steps) < words.count(word))
-        for word in words:
-            rest = word.removeprefix("grand")
-            steps = [one for arm in self.chain.arms for one in arm if similar(rest)[one.label] >= LITERAL]
-            found += [f"'{word}'"] * (rest != word and len(steps) < _RETURNING)  # grandparents: parents of parents
-        return found
-
-    @property
-    def any_relation(self) -> list[str]:
-        """The names whose relation no word says, though others with other answers join the same types: *films of Ann*,
-        who directed some and acts in others.
-        """
-        elements = self.elements
-        words = [self.question.tokens[at].word for at in self.question.content(self._names)]
-        found = []
-        for topic, arm in self._arms if elements.typed and words and not self.chain.unexplained else ():
-            if topic.mention is None or len(arm) < 2 or arm[0].kind != HOP or arm[1].kind != HOP:
-                continue
-            first = arm[0]
-            said = max(float(elements.labels.similarity(word)[first.label]) for word in words)
-            others = [
-                one
-                for one in map(elements.all.__getitem__, elements.from_type(topic.type).tolist())
-                if one.target == first.target and one.label != first.label
-            ]
-            if said >= FAINT or not others:
-                continue
-            move = elements.session.move
-            reached = [
-                {int(end) for node in topic.nodes for end in move(one.name, one.forward).neighbors(node)}
-                for one in (first, *others)
-            ]
-            if any(ends - reached[0] for ends in reached[1:]):
-                found.append(f"how '{topic.mention.text}' is related")
-        return found
-
-    @property
-    def namesakes(self) -> list[str]:
-        """The names of nodes of several types that lead to different answers, if no word says which type or relation is
-        meant: *war films*, of a genre and of a keyword.
-        """
-        elements, found = self.elements, []
-        words = [self.question.tokens[at].word for at in self.question.content(self._names)]
-        for topic, arm in self._arms if elements.typed else ():
-            mention = topic.mention
-            kinds = {elements.type_number(node) for node in mention.nodes} - {topic.type} if mention else set()
-            if mention is None or not kinds or not arm or arm[0].kind != HOP:
-                continue
-            hops = [one for one in map(elements.all.__getitem__, range(elements.hops)) if one.target == arm[0].target]
-            own, others = [arm[0]], [one for one in hops if one.source in kinds and one.target != one.source]
-            said = [self._is_named(one, words) for one in (*own, *others)]
-            if any(said):
-                continue
-            move, reached = elements.session.move, []
-            for ways, nodes in ((own, topic.nodes), (others, mention.nodes)):
-                reached.append(
-                    {
-                        int(end)
-                        for one in ways
-                        for node in nodes
-                        if elements.type_number(node) == one.source
-                        for end in move(one.name, one.forward).neighbors(node)
-                    }
-                )
-            if reached[1] - reached[0]:
-                found.append(f"which '{mention.text}' is meant")
-        return found
-
-    @property
-    def undirected(self) -> list[str]:
-        """The verbs of a relation between nodes of one type whose label does not say which of them acts: *mentors*."""
-        elements, words = self.elements, [token.word for token in self.question.tokens]
-        hops = [one for arm in self.chain.arms for one in arm if one.kind == HOP and one.source == one.target]
-        hops = [one for one in hops if elements.typed and one.name not in elements.mutual and not agent_of(one.name)]
-        return [
-            f"the direction of '{word}'"
-            for at, word in enumerate(words)
-            if voice(words, at)
-            and is_participle(word)
-            and any(elements.labels.similarity(word)[one.label] >= LITERAL for one in hops)
-        ]
-
-    @property
-    def is_unsaid_sharing(self) -> bool:
-        """Whether it goes from a name along a relation and back, though a verb says something else: *was followed*."""
-        words = [token.word for token in self.question.tokens]
-        verbs = [word for word in self.chain.unexplained if is_participle(word)]
-        ways = [hops for topic, arm in self._arms if topic.mention for hops in [arm[:_RETURNING]]]
-        backs = [(one, other) for one, other in (way for way in ways if len(way) == _RETURNING) if one.name == other.name]
-        is_said = any(self.elements.labels.similarity(w)[one.label] >= FAINT for w in words for one, _ in backs)
-        return bool(verbs and backs) and not is_said and SHARED.isdisjoint(words)
-
-    @property
-    def is_other_deed(self) -> bool:
-        """Whether it ends with those who did something, which no word says, though one says what they did."""
-        elements, verbs = self.elements, [word for word in self.chain.unexplained if may_be_verb(word)]
-        ends = [hops[-1] for _, arm in self._arms if (hops := [one for one in arm if one.kind == HOP])]
-        deeds = [one for one in ends if elements.is_verbal[one.label] and one.target in elements.people]
-        words = [self.question.tokens[at].word for at in self.question.content(self._names)]
-        said = {one.label for one in deeds if any(elements.labels.similarity(w)[one.label] >= FAINT for w in words)}
-        return bool(verbs) and any(one.label not in said for one in deeds)
-
-    @property
-    def former(self) -> list[str]:
-        """The relations of the past that it follows, if the question is not about the past: *where does Ann live*."""
-        words = {token.word for token in self.question.tokens}
-        hops = [one for arm in self.chain.arms for one in arm if one.kind == HOP and is_former(one.name)]
-        return [f"whether '{one.name}' is meant" for one in hops if FORMER.isdisjoint(words)]
-
-    def _is_named(self, hop: Element, words: list[str]) -> bool:
-        """Return whether a word says a relation, or the type that it starts at."""
-        elements = self.elements
-        return any(
-            elements.labels.similarity(word)[hop.label] >= LITERAL
-            or elements.type_labels.similarity(word)[hop.source] >= LITERAL
-            for word in words
-        )
-
-    @property
-    def joins_too_many(self) -> bool:
-        """Whether it takes any of three, of which *or* joins two: comedies with Ann or Ben."""
-        topics = [topic.mention for topic in self.chain.topics if topic.mention is not None]
-        if self.chain.frame.combine != "|" or len(topics) < 3:
-            return False
-        start, end = (self.question.tokens[at] for at in (topics[0].last - 1, topics[-1].first))
-        between = self.question.text[start.end : end.start]
-        return between.count(",") + len(re.findall(r"\bor\b", between)) < len(topics) - 1
-
-    @property
-    def returns(self) -> bool:
-        """Whether it goes from all nodes of a type along a relation and straight back: *who uses the dollar*."""
-        elements = self.elements
-        ways = [arm for topic, arm in self._arms if topic.mention is None and elements.typed]
-        steps = [pair for arm in ways for pair in pairwise(arm[:_RETURNING])]
-        return any(
-            one.kind == other.kind == HOP and one.name == other.name and one.source == other.target
-            for one, other in steps
-        )
 
     @property
     def ends_with_years(self) -> bool:

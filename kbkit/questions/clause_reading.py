@@ -43,8 +43,9 @@ from kbkit.questions.other_links import MAX_OTHERS, other_links
 from kbkit.questions.plans import Planner
 from kbkit.questions.question import Question
 from kbkit.questions.question_link import QuestionLink
+from kbkit.questions.row_rules import PAIR
 from kbkit.questions.state_links import with_states
-from kbkit.questions.target_rules import PAIR, read_clauses
+from kbkit.questions.target_rules import read_clauses
 from kbkit.questions.type_nouns import TypeNouns
 from kbkit.questions.values import AttributeValues
 from kbkit.questions.ways import NotReadError

@@ -8,11 +8,7 @@ from dataclasses import replace
 
 from kbkit.english.question_words import (
     ADJECTIVES,
-    FUNCTION_WORDS,
-    GREETINGS,
     LIGHT_VERBS,
-    PERSON_WORDS,
-    PLAIN_WORDS,
     SUPERLATIVES,
 )
 from kbkit.english.words import PREPOSITIONS, is_plural
@@ -20,14 +16,8 @@ from kbkit.english.words import is_participle as is_past
 from kbkit.questions.absence_rules import absences, booleans, states, unrelated
 from kbkit.questions.beginning_rules import beginning
 from kbkit.questions.clauses import AskedTarget, Clauses, L, Rewriter, is_type
-from kbkit.questions.condition_rules import (
-    averages,
-    comparisons,
-    prices,
-    ranges,
-    values,
-    verbs,
-)
+from kbkit.questions.comparison_rules import averages, comparisons, prices, ranges, verbs
+from kbkit.questions.condition_rules import values
 from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.measure_rules import measures
@@ -38,6 +28,7 @@ from kbkit.questions.pair_rules import pairs
 from kbkit.questions.phrase_rules import asides, ever, ranks
 from kbkit.questions.question import Question
 from kbkit.questions.question_link import QuestionLink
+from kbkit.questions.row_rules import UNSAID, heads, named_rows, names_of, node_pairs, owners_of
 from kbkit.questions.superlative_rules import adverbs, most_among, orders, rankings, superlatives
 from kbkit.questions.than_rules import entities
 from kbkit.questions.total_rules import amounts, counts, extremes, of_how, on_average, spread, totals
@@ -50,8 +41,6 @@ _MARKED = frozenset(
     """.split()  # noqa: SIM905
 ) | {*SUPERLATIVES}
 """Words that say that the question is another one, if no rule has read them."""
-PAIR = "a pair of kinds of nodes"
-"""Why a question for nodes of two types side by side is not read."""
 _EVENT = 0.85
 """Least score of a type that a verb is derived from: *adopted*, of adoptions."""
 _WHOLE = 0.8
@@ -60,9 +49,6 @@ _LEAST_ASKED = 0.6
 """Least score of an attribute that is asked for."""
 _POSSESSIVES = ("their", "its", "his", "her")
 _EACH = ("each", "every", "any", "per")
-_RELATIVE = ("that", "which", "who", "with", "whose")
-_UNSAID = FUNCTION_WORDS | PLAIN_WORDS | PERSON_WORDS | GREETINGS
-"""Words that need no explanation."""
 
 
 def _references(at: Rewriter) -> list[str]:
@@ -150,7 +136,9 @@ def _owners_and_targets(at: Rewriter) -> None:  # noqa: PLR0912
         elif link.is_verb or is_said:  # cinemas opened in each year: not the year
             clauses.unexplained.append(link.text.casefold())
             clauses.said += [link] if is_said else []
-        elif (not is_type(link) and _modifies(at, text, part, link)) or (not is_type(link) and _is_event(at, part, link, asked is not None)):
+        elif (not is_type(link) and _modifies(at, text, part, link)) or (
+            not is_type(link) and _is_event(at, part, link, asked is not None)
+        ):
             clauses.said.append(link)
         elif not is_type(link):
             if link.labels[0].is_boolean and (clauses.is_how_much or not _is_told(clauses, text, link)):
@@ -168,19 +156,19 @@ def _owners_and_targets(at: Rewriter) -> None:  # noqa: PLR0912
             if not clauses.targets or not re.search(rf" (?:have|has|had|having) (?:(?:a|an|any|the) )?{part}", text):
                 clauses.targets.append(AskedTarget(link, "", owners.get(part)))
         elif re.search(rf" and (?:which|what) {part}", text) and clauses.targets and not clauses.targets[0].total:
-            clauses.targets.append(AskedTarget(_names_of(link)))  # the candidates and which party they are from
+            clauses.targets.append(AskedTarget(names_of(link)))  # the candidates and which party they are from
         elif asked and asked["type"] == part:
             clauses.context.insert(0, link)
         else:
             clauses.context.append(link)
     first = clauses.targets[0].label if clauses.targets and not clauses.targets[0].total else None
-    if first is not None and " of " in first.text and len(_owners(first)) == 1 and not first.types():
-        [owned] = _owners(first)
+    if first is not None and " of " in first.text and len(owners_of(first)) == 1 and not first.types():
+        [owned] = owners_of(first)
         owner = replace(first, labels=(LabelOption(owned),))
         clauses.context = [owner, *(one for one in clauses.context if one.labels[0].type != owned)]
-    _named_rows(at, text)
-    _pairs(at, text)
-    _heads(at, text)
+    named_rows(at, text)
+    node_pairs(at, text)
+    heads(at, text)
 
 
 def _is_told(clauses: Clauses, text: str, link: QuestionLink) -> bool:
@@ -230,98 +218,6 @@ def _is_event(at: Rewriter, part: str, link: QuestionLink, is_asked: bool) -> bo
     return is_verb and not re.search(" (?:when|date|dates|and) ", at.text)  # which species were collected in Tyrol
 
 
-def _is_plural_noun(text: str) -> bool:
-    """Return whether a value is written as the plural of a noun: *comedies*."""
-    return text.endswith("s") and text[1:].islower()
-
-
-def _heads(at: Rewriter, text: str) -> None:
-    """``organizations that won a prize``, ``how many herbs``: a value stands for the nodes that have it."""
-    clauses = at.clauses
-    signs = r"(?P<signs>(?:<C\d+> )+)"
-    head = re.match(rf" (?P<lead>(?:(?!<)\S+ )*)(?:<S\d+> )?{signs}(?!<L)(?P<after>\S*)", text)
-    if head is None or clauses.targets or clauses.is_yes_no or clauses.groups or clauses.is_where:
-        return
-    if clauses.is_who and head["after"] != "who":  # technicians who wrote a paper
-        return
-    side_by_side = [clauses.restrictions[int(number)] for number in re.findall(r"\d+", head["signs"])]
-    plurals = [one for one in side_by_side if len(one.values) == 1 and _is_plural_noun(one.values[0].text)]
-    lead, found = head["lead"].split(), plurals[-1] if plurals else side_by_side[0]  # animated comedies
-    if set(lead) & PREPOSITIONS - {"of"} or not {*lead} <= _UNSAID | {"number", "count", "many"}:
-        return
-    if found.label is not None or found.negated or found.operand or len(found.values) != 1 or found.values[0].number:
-        return
-    is_count = "many" in lead or lead[-2:] == ["number", "of"] or lead[:1] == ["count"]
-    is_asked = is_count or lead[-1:] in (["which"], ["what"])
-    is_best = clauses.most is not None and not head["after"]  # the shortest comedy
-    is_described = bool(found.values[0].values) and head["after"] in _RELATIVE
-    if not (is_asked or plurals or is_best or is_described):
-        return
-    clauses.head, clauses.is_who = found.values[0], False
-    if is_count:
-        clauses.targets.append(AskedTarget(None, "count"))
-        at.text = re.sub(r" how many(?= <)| number of(?= <)|^ count(?= <)", "", at.text, count=1)
-
-
-def _named_rows(at: Rewriter, text: str) -> None:
-    """``cities with their populations``, ``which films ..., and from what year``: attributes beside the names."""
-    clauses = at.clauses
-    head = re.match(rf" (?:(?!<[LVNT])\S+ )*?(?P<type>{L}) ", text)
-    link = at.link(head["type"]) if head else None
-    if head is None or link is None or link not in clauses.context or any(target.total for target in clauses.targets):
-        return
-    beside = r"(?:(?:with|and|including|plus|along with|together with) (?:also )?(?:their|its|his|her)|"
-    beside += r"(?:with|including|plus|along with|together with) (?:also )?(?:the|each)|"
-    beside += r"and(?: (?:in|from|of|at|on|for))? (?:what|which|whose))"
-    rest = re.search(rf" {beside} (?:<S\d> )?(?P<first>{L}) ", text[head.end() - 1 :])
-    first = clauses.targets[0].label if clauses.targets else None
-    if rest is not None and first is not None and first == at.link(rest["first"]):
-        clauses.targets.insert(0, AskedTarget(_names_of(link)))
-
-
-def _pairs(at: Rewriter, text: str) -> None:
-    """``the makers and the models``, ``titles of songs and their singers``: the names of the nodes of a type, too."""
-    clauses = at.clauses
-    joined = re.search(rf"(?P<the>the )?(?P<first>{L}) and (?P<of>(?:(?:the|all|their|its) )*)(?P<second>{L})", text)
-    total = re.search(rf"<T\d+> and (?:the |their )?({L}) ", text)
-    if total and is_type(at.link(total[1])) and at.link(total[1]) in clauses.context:
-        clauses.unread.append("a total beside nodes")  # the maximum power and the make of the cars
-    also = re.search(rf" (?:(?:are|is|was|were|been) also|also (?:been|be|a|an))(?: (?:been|a|an))* ({L}) ", text)
-    other = at.link(also[1]) if also else None
-    named = [link for link in map(at.link, re.findall(L, text)) if link is not None and link is not other]
-    if other is not None and is_type(other) and other.labels[:1] not in [link.labels[:1] for link in named]:
-        clauses.unread.append("'also'")  # artists who were also presenters, but not countries that are also countries
-    beside = re.search(rf" (?:with|and|including|plus) (?:their|its) (?P<second>{L})(?= $)", text)
-    second = at.link(beside["second"]) if beside else None
-    if second is not None and is_type(second) and second in clauses.context[1:] and not clauses.targets:
-        clauses.targets = [AskedTarget(_names_of(link)) for link in (clauses.context[0], second)]
-        return  # the versions with their project
-    if joined is None:
-        return
-    owned = joined["of"].split()
-    is_row = "their" in owned or "its" in owned or ("the" in owned and joined["the"] is not None)
-    first, second = at.link(joined["first"]), at.link(joined["second"])
-    pair = [link for link in (first, second) if is_type(link) and link in clauses.context]
-    is_alone = not clauses.targets and len(clauses.context) == 2 and not clauses.most and not clauses.groups
-    if len(pair) == 2 and is_alone and is_row:  # "rivers and lakes" are not rivers beside their lakes
-        clauses.targets = [AskedTarget(_names_of(link)) for link in clauses.context]
-    elif len(pair) == 2:
-        clauses.unread.append(PAIR)
-    elif pair and first is pair[0] and second is not None and not {o.type for o in first.types()} & _owners(second):
-        clauses.unread.append(PAIR)  # the savings and checking balances
-    elif pair and second is pair[0] and first is not None and not first.is_verb and clauses.targets:
-        clauses.targets.append(AskedTarget(_names_of(second)))
-
-
-def _owners(link: QuestionLink) -> set[int]:
-    return {option.type for option in link.attributes()}
-
-
-def _names_of(link: QuestionLink) -> QuestionLink:
-    """Return the names of the nodes of a type."""
-    return replace(link, labels=tuple(replace(option, attribute="name") for option in link.types()[:1]))
-
-
 def _is_noun(at: Rewriter, parts: Sequence[str], place: int) -> bool:  # noqa: PLR0911
     """Return whether a word of what is left is no verb, by the words beside it."""
     clauses = at.clauses
@@ -365,7 +261,7 @@ def _words_left(at: Rewriter) -> None:
             clauses.unread.append(f"'{part}'")
         elif part == "about" and parts[place + 1 : place + 2] and parts[place + 1].startswith("<C"):
             continue  # complained about noise
-        elif not part.startswith("<") and part not in _UNSAID:
+        elif not part.startswith("<") and part not in UNSAID:
             clauses.unexplained.append(part)
 
 
