@@ -166,8 +166,8 @@ SCALES = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
 
 PASTS = _words(
     """
-    ate became began bore broke brought came chose drew drove fell flew fought gave grew knew led rang rode rose ran sang
-    sank saw shook spoke stole swam swore threw took tore went woke wore wrote
+    ate became began bore broke brought came chose drew drove fell flew fought gave grew knew led rang rode rose ran
+    sang sank saw shook spoke stole swam swore threw took tore went woke wore wrote
     """
 )
 """Irregular verbs in the past, if it differs from the participle."""

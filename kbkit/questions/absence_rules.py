@@ -10,7 +10,7 @@ from kbkit.english.words import is_nominal, is_plural, lemmas_of, may_be_verb
 from kbkit.english.words import is_participle as is_past
 from kbkit.questions.clauses import L, Restriction, Rewriter, V, is_type
 from kbkit.questions.expressions import is_date
-from kbkit.questions.label_lookup import LabelOption
+from kbkit.questions.label_option import LabelOption
 from kbkit.questions.lexicon import label_words
 from kbkit.questions.link_words import denied_root, is_participle
 from kbkit.questions.question_link import QuestionLink
@@ -244,7 +244,8 @@ def unrelated(at: Rewriter) -> None:
         r"(?:(?:has|have|had|was|were|is|are|do|does|did|don|doesn|didn|hasn|haven|hadn|wasn|weren) (?:not |t )|never )"
     )
     at.apply(
-        rf"{aux}{negation}(?:been |ever |yet |actually )*{verb} (?:anything|anyone|anybody|any|at all|one|yet)(?! <[LV])",
+        rf"{aux}{negation}(?:been |ever |yet |actually )*{verb} (?:anything|anyone|anybody|any|at all|one|yet)"
+        r"(?! <[LV])",
         never,
     )
 

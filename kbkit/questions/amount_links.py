@@ -10,7 +10,7 @@ from kbkit.answers.resolve_conditions import is_number
 from kbkit.english.question_words import MONEY
 from kbkit.english.words import singular
 from kbkit.questions.elements import Elements
-from kbkit.questions.label_lookup import LabelOption
+from kbkit.questions.label_option import LabelOption
 from kbkit.questions.lexicon import label_words, stem
 from kbkit.questions.question import Question
 from kbkit.questions.question_link import QuestionLink

@@ -10,7 +10,8 @@ from kbkit.questions.answer_kinds import content
 from kbkit.questions.chain_reading import ChainReading
 from kbkit.questions.choices import ReadingChoices, keep_choice, resolved
 from kbkit.questions.clause_reading import ClauseReading, WordMatch
-from kbkit.questions.reader import QuestionReader, Read
+from kbkit.questions.read import Read
+from kbkit.questions.reader import QuestionReader
 from kbkit.questions.understood import ReadingInWords, certainty, in_words
 from kbkit.stores import Stores
 

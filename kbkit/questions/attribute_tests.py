@@ -20,7 +20,7 @@ from kbkit.english.words import is_plural
 from kbkit.questions.clauses import Restriction, is_type
 from kbkit.questions.element_lists import numeric
 from kbkit.questions.expressions import compared_number, number_of, year
-from kbkit.questions.label_lookup import LabelOption
+from kbkit.questions.label_option import LabelOption
 from kbkit.questions.lexicon import label_words
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.meanings import Meanings

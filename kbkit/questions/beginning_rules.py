@@ -17,7 +17,7 @@ _RATES = ("hour", "day", "week", "month", "year", "night", "person", "head")
 def beginning(at: Rewriter) -> None:
     """Read who or what is asked for and how, and leave out words that only introduce the question."""
     at.apply(rf"(?<=how many ){L}", lambda found: "times" if _is_times(at.link(found[0])) else None)
-    at.apply(rf"(?<=> ){L}", lambda found: "times" if _is_times(at.link(found[0])) and _follows(at, found) else None)
+    at.apply(rf"(?<=> ){L}", lambda found: "times" if _is_times(at.link(found[0])) and _follows_number(found) else None)
     at.clauses.is_yes_no = bool(
         re.match(r" (?:is|are|was|were|does|do|did|has|have|can) (?:(?!you |we |i )|(?:you|we) have any )", at.text)
     )
@@ -34,6 +34,23 @@ def beginning(at: Rewriter) -> None:
     first = asks[1] if asks else ""
     at.clauses.is_who = first in ("who", "whom", *PERSON_WORDS)
     at.clauses.is_where = first == "where"
+    _owned(at)
+    at.text = re.sub(r" (?:take|takes|took|taken|taking) (?:part|place)(?= )", "", at.text)
+    at.apply(rf"(?P<how>how much (?:{L} )?)money(?= )", lambda found: found["how"])
+    _rates(at)
+    _dates(at)
+    at.text = at.text.replace(" due to ", " to ")
+    at.text = re.sub(r" look(s|ed|ing|) after (?=\S)", r" manage\1 ", at.text)
+    if at.clauses.is_where:
+        at.text = at.text.replace(" do people ", " do ").replace(" can people ", " can ")
+    how = rf"^ how (?:{'|'.join(ADJECTIVES)}) (?:is|was|are|were) (?=the (?:<L\d+> )?(?:{SUPERLATIVE}) )"
+    at.text = re.sub(how, " what is ", at.text)
+    wish = r"(?:i|we) (?:(?:would|d) )?(?:like|love|want|need|wish)"
+    at.text = re.sub(rf"^ {wish} (?:to (?:know|see|have|get) )?", " ", at.text)
+
+
+def _owned(at: Rewriter) -> None:
+    """``who is our oldest client``, ``whose accounts were closed``: who is asked for."""
     be = r" who (?:is|are|was|were) (?:(?:our|the|your|my|a|an|their) )?(?:(?:<N\d+>|(?!<)\w+) ){0,3}"
     named = re.match(rf"{be}(?P<type>{L})(?= )", at.text)
     if named and is_type(at.link(named["type"])):  # who is our oldest client
@@ -46,15 +63,15 @@ def beginning(at: Rewriter) -> None:
         at.clauses.is_who = True
         sign = at.restrict(Restriction(at.link(owned["label"]), "=", at.linked(owned["value"])))
         at.text = f" who has {sign}{at.text[owned.end() :]}"
-    at.text = re.sub(r" (?:take|takes|took|taken|taking) (?:part|place)(?= )", "", at.text)
-    at.apply(rf"(?P<how>how much (?:{L} )?)money(?= )", lambda found: found["how"])
+
+
+def _rates(at: Rewriter) -> None:
+    """``30 euros an hour``, ``0.15 per sheet``, ``the phone number of Ann``, ``among graduates``."""
 
     def numbered(match: re.Match[str]) -> str | None:
         return None if is_type(at.link(match["label"])) else f"{match['label']} of"  # the phone number of Ann
 
     at.apply(rf"(?P<label>{L}) numbers? of(?= {V})", numbered)
-    at.text = at.text.replace(" due to ", " to ")
-    at.text = re.sub(r" look(s|ed|ing|) after (?=\S)", r" manage\1 ", at.text)
     money = "|".join(MONEY)
 
     def rated(match: re.Match[str]) -> str | None:
@@ -75,8 +92,10 @@ def beginning(at: Rewriter) -> None:
     at.apply(rf"{among} (?P<type>{L})(?= $)", again)
     at.apply(rf"number of (?P<value>{V}) {among} (?P<type>{L})", lambda m: f"number of {m['type']} {m['value']}")
     at.apply(rf"(?P<label>{L}) (?:that |which )?(?:it|they) (?:is|are|was|were)(?= <L)", lambda m: m["label"])
-    if at.clauses.is_where:
-        at.text = at.text.replace(" do people ", " do ").replace(" can people ", " can ")
+
+
+def _dates(at: Rewriter) -> None:
+    """``and when were they born``: the date beside the names."""
 
     def dated(match: re.Match[str]) -> str:
         label = at.link(match["label"])
@@ -86,10 +105,6 @@ def beginning(at: Rewriter) -> None:
         return f"and their <L{len(at.links) - 1}>"
 
     at.apply(rf"and when (?:(?:it|they|he|she|each|was|were|is|are) )*(?P<label>{L})", dated)
-    how = rf"^ how (?:{'|'.join(ADJECTIVES)}) (?:is|was|are|were) (?=the (?:<L\d+> )?(?:{SUPERLATIVE}) )"
-    at.text = re.sub(how, " what is ", at.text)
-    wish = r"(?:i|we) (?:(?:would|d) )?(?:like|love|want|need|wish)"
-    at.text = re.sub(rf"^ {wish} (?:to (?:know|see|have|get) )?", " ", at.text)
 
 
 def _listed(at: Rewriter) -> Callable[[re.Match[str]], str]:
@@ -110,7 +125,7 @@ def _is_other(label: QuestionLink | None, value: QuestionLink | None) -> bool:
     return bool(kinds) and value is not None and bool(value.nodes) and not kinds & value.node_types
 
 
-def _follows(at: Rewriter, match: re.Match[str]) -> bool:
+def _follows_number(match: re.Match[str]) -> bool:
     """Return whether a number stands before a match: *more than 4 times*."""
     return bool(re.search(rf"{N} $", match.string[: match.start()]))
 

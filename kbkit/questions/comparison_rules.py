@@ -20,7 +20,7 @@ from kbkit.questions.condition_rules import (
     is_state,
     operator_of,
 )
-from kbkit.questions.label_lookup import LabelOption
+from kbkit.questions.label_option import LabelOption
 from kbkit.questions.lexicon import label_words
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.question_link import QuestionLink
@@ -166,35 +166,51 @@ def _expired(at: Rewriter) -> None:
     at.apply(rf"whose (?P<label>{L}) (?P<verb>[a-z]+) {dated} (?P<number>{N})", expired)  # whose warranty ended before
 
 
+def _compared(at: Rewriter, match: re.Match[str]) -> tuple[QuestionLink | None, str]:
+    """Return which of the labels around a comparison is compared, and the text that stays of the other."""
+    before, after = at.link(match["before"]), at.link(match["after"])
+    if before is None:
+        return after, ""
+    if is_participle(before.text) and not is_type(before) and is_type(after):
+        if not before.labels[0].is_year:  # skippered more than 5 outings, of their skipper_no
+            at.clauses.unread.append(f"'{before.text}'")
+        return after, ""  # collected more than 15 samples
+    if after is not None and _is_rate(before, after):
+        return after, ""  # cost less than 400 a night, of a hire_per_night
+    if after is None or any(option.is_number for option in before.attributes()):
+        return before, match["after"] or ""
+    return after, match["before"]
+
+
+def _limit(match: re.Match[str]) -> tuple[str, Adjective | None]:
+    """Return the operator of a comparison, and its adjective if it has one."""
+    adjective, op = comparative(match["op"]), operator_of(match["op"])
+    if match["or"]:
+        op = ">=" if re.search(UP, match["or"]) else "<="
+    elif adjective and op == "=":
+        op = ">" if adjective.sign > 0 else "<"
+    return op, adjective
+
+
 def comparisons(at: Rewriter) -> None:
     """``more than 4 cylinders``, ``longer than 300 km``, ``3 or more``."""
+    _expired(at)
+    _with_number(at)
+    _with_more(at)
+
+
+def _with_number(at: Rewriter) -> None:
+    """``more than 4 cylinders``, ``longer than 300 km``."""
 
     def use(match: re.Match[str]) -> str | None:
         before, after = at.link(match["before"]), at.link(match["after"])
-        adjective = comparative(match["op"])
-        op = operator_of(match["op"])
-        if adjective and op == "=":
-            op = ">" if adjective.sign > 0 else "<"
-        if match["or"]:
-            op = ">=" if re.search(UP, match["or"]) else "<="
+        op, adjective = _limit(match)
         if _is_no_comparison(match, before, after) or match.string[match.end() :].startswith(" times "):
             return None
         if after is not None and _counts_values(after):
             at.clauses.unread.append(f"how many {after.text}")
             return None
-        label = after
-        tail = ""
-        if before is not None and is_participle(before.text) and not is_type(before) and is_type(after):
-            tail = ""  # collected more than 15 samples
-            if not before.labels[0].is_year:
-                at.clauses.unread.append(f"'{before.text}'")  # skippered more than 5 outings, of their skipper_no
-        elif before is not None and after is not None and _is_rate(before, after):
-            label = after  # cost less than 400 a night, of a hire_per_night
-        elif before is not None and (after is None or any(option.is_number for option in before.attributes())):
-            label = before
-            tail = match["after"] or ""
-        elif before is not None:
-            tail = match["before"]
+        label, tail = _compared(at, match)
         unit = at.linked(match["number"])[0].unit
         if unit and is_type(label) and label is before:
             tail, label, adjective = match["before"], None, Adjective(1, (unit,))  # rides over 50 km
@@ -207,15 +223,11 @@ def comparisons(at: Rewriter) -> None:
         if before is not None and label is before and " of " in before.text and not is_owned(match):
             tail = f"{match['before']} {tail}"  # show the amount of the payments over 100
         sign = at.restrict(Restriction(label, op, at.linked(match["number"]), False, adjective))
-        if (
-            before is not None
-            and label is before
-            and re.search(r" (?:each|every|per|by)$", match.string[: match.start()].rstrip())
-        ):
+        is_group = bool(re.search(r" (?:each|every|per|by) $", match.string[: match.start()]))
+        if before is not None and label is before and is_group:
             tail = f"{match['before']} {tail}"  # films each year since 2010
         return f"{tail} {match['held'] or ''} {sign}"
 
-    _expired(at)
     number = rf"(?P<number>{N})(?P<or> {_OR_MORE})?"
     of = r"(?: (?:different |distinct |of the |of |(?:in|on) (?:the |their |his |her |its )?)*(?P<held>(?:<[CV]\d+> )*)"
     of += rf"(?P<after>{L}))?"
@@ -229,6 +241,10 @@ def comparisons(at: Rewriter) -> None:
         return at.restrict(Restriction(None, operator_of(match["op"]), at.linked(match["number"]), False, noun))
 
     at.apply(rf"{BE}(?P<op>{OPS}) (?P<number>{N}) (?P<noun>{'|'.join(COUNTED)})", people)
+
+
+def _with_more(at: Rewriter) -> None:
+    """``3 or more``, ``in 2023 or later``."""
 
     def plain(match: re.Match[str]) -> str | None:
         op = ">=" if re.search(UP, match["or"]) else "<="

@@ -24,7 +24,7 @@ from kbkit.questions.clauses import AskedTarget, Most, Restriction, is_type
 from kbkit.questions.count_tests import CountTests
 from kbkit.questions.directions import agent_of
 from kbkit.questions.expressions import both
-from kbkit.questions.label_lookup import LabelOption
+from kbkit.questions.label_option import LabelOption
 from kbkit.questions.lexicon import LITERAL, label_words, stem
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.meanings import NO_ATTRIBUTE

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -88,22 +89,16 @@ class Elements:
         self.type_labels = KindLabels(
             [(t.name, *alternatives(t.name), *[t.name_label] * bool(t.name_label)) for t in self.types]
         )
-        self._called: dict[str, set[int]] = {}
-        for number, node_type in enumerate(self.types):
-            for parts in map(label_words, (node_type.name, *alternatives(node_type.name))):
-                if len(parts) == 1:
-                    self._called.setdefault(stem(parts[0]), set()).add(number)
+        self._called = _types_by_stem(self.types)
         self.of_one_node = [number for number, t in enumerate(self.types) if t.count == 1]
         """The types of one node each."""
-        people = [n for n, t in enumerate(self.types) if may_be_person(type_noun(t.name))]
-        self.people = frozenset(people or [n for n, t in enumerate(self.types) if _has_full_names(t)])
+        self.people = _types_of_people(self.types)
         """The types of people, to judge by their names; else those whose nodes have a first and a last name."""
         self.mutual = mutual_relations(schema)
         """Relations that hold in both directions, as their labels say, though each edge is stored in one."""
         self.inverse = self._inverses()
         self._from = [np.flatnonzero(self.source[: self.hops] == number) for number in range(len(self.types))]
         self._follow, overlap = self._following()
-        self._mean_follow = len(self._follow[1]) / max(1, self.hops)
         self.reversible = overlap[np.arange(self.hops), self.inverse] > _MIN_OVERLAP
         """Hops whose two ends overlap, so that only words tell the direction (``parents``)."""
         self._classes(overlap)
@@ -307,7 +302,7 @@ class Elements:
         """
         key = (most, *starts.tolist())
         if key not in self._chains:
-            estimate = len(starts) * (1 + self._mean_follow) ** (most - 1)
+            estimate = len(starts) * (1 + (len(self._follow[1]) / max(1, self.hops))) ** (most - 1)
             if estimate > MAX_CHAINS:
                 if len(starts) > 200:
                     starts = np.intersect1d(starts, expressed)
@@ -375,6 +370,22 @@ class Elements:
         ids = ids[(ids >= known.first) & (ids <= known.last)].astype(np.int64)
         # The same nodes of each hop, so that samples overlap as the ends do.
         return ids if known.count <= _SAMPLE else ids[(ids * 2654435761) % known.count < _SAMPLE]
+
+
+def _types_by_stem(types: Sequence[NodeType]) -> dict[str, set[int]]:
+    """Return the positions of the types that are called by one word, by its stem."""
+    found: dict[str, set[int]] = {}
+    for number, node_type in enumerate(types):
+        for parts in map(label_words, (node_type.name, *alternatives(node_type.name))):
+            if len(parts) == 1:
+                found.setdefault(stem(parts[0]), set()).add(number)
+    return found
+
+
+def _types_of_people(types: Sequence[NodeType]) -> frozenset[int]:
+    """Return the positions of the types of people by their names, or else of those with first and last names."""
+    named = [number for number, one in enumerate(types) if may_be_person(type_noun(one.name))]
+    return frozenset(named or [number for number, one in enumerate(types) if _has_full_names(one)])
 
 
 def _has_full_names(node_type: NodeType) -> bool:

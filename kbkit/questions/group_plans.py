@@ -20,7 +20,7 @@ from kbkit.answers.syntax import (
 from kbkit.questions.asked_kinds import AskedPlanner
 from kbkit.questions.clauses import AskedTarget, Most, is_type
 from kbkit.questions.expressions import compared_number, whole_number
-from kbkit.questions.label_lookup import LabelOption
+from kbkit.questions.label_option import LabelOption
 from kbkit.questions.measure_rules import MeasureRestriction
 from kbkit.questions.ways import NotReadError
 

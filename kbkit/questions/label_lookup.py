@@ -15,10 +15,8 @@ from kbkit.english.question_words import (
     CONCEPTS,
     FUNCTION_WORDS,
     MEASURED,
-    MONEY_WORDS,
     NO,
     NO_INITIALS,
-    PRICES_OF_ONE,
     TAKINGS,
     YES,
 )
@@ -27,13 +25,13 @@ from kbkit.english.words import lemmas_of, singular
 from kbkit.questions.element_lists import HOP, VALUE, Element, numeric
 from kbkit.questions.elements import Elements
 from kbkit.questions.expressions import is_date
+from kbkit.questions.label_option import LabelOption
 from kbkit.questions.lexicon import alternatives, cosine, label_words, related, stem
 from kbkit.questions.link_words import DERIVED_LABEL, is_participle, overlap
+from kbkit.questions.number_labels import takings
 from kbkit.questions.units import UNITS, is_other_unit, unit_of
 from kbkit.schema import Attribute, NodeType
 
-_MEASURED, _APART = 0.5, 0.1
-"""Least similarity of a word and a number that it must mean, and how much less similar the others are."""
 _PEOPLE, _ONLY = frozenset(["people", "person", "persons", "folk", "folks", "staff"]), 0.9
 """Words for the only type of people, and the score of it, or of the only type that a word begins."""
 _LEAST_START = 4
@@ -67,39 +65,12 @@ STANDING = 0.5
 """Score of a type that a noun stands for though it is called otherwise."""
 _BIRTHS = frozenset(map(stem, BIRTH))
 """Stems of the words of dates of birth."""
-_TAKINGS = 0.75
-"""Score of the only amount of money of a type for what is taken."""
 _PER = 0.2
 """How much less the unit of a rate is its label."""
 _SHORT = 0.9
 """Score of a label with an abbreviation of a word, relative to the label with the word itself."""
 _INITIAL = 0.8
 """Score of a label of two letters that the only word it can be short for begins with."""
-
-
-def _is_amount(name: str) -> bool:
-    """Return whether an attribute is called as an amount of money, and as no price of one piece."""
-    words = {*label_words(name)}
-    return not MONEY_WORDS.isdisjoint(words) and PRICES_OF_ONE.isdisjoint(words)
-
-
-@dataclass(frozen=True)
-class LabelOption:
-    """A type (``attribute`` is empty), or an attribute of a type. ``name`` and ``key`` are attributes of every type.
-
-    ``score`` is 1 for all words of the label, less for some of them or for similar words.
-    """
-
-    type: int
-    attribute: str = ""
-    score: float = 1.0
-    is_number: bool = False
-    is_boolean: bool = False
-    is_date: bool = False
-    is_optional: bool = False
-    """Whether it is a date that some nodes lack, as of what has not happened yet."""
-    is_year: bool = False
-    """Whether it is a date, or a number that is a year to judge by the name and the values."""
 
 
 @dataclass
@@ -192,10 +163,7 @@ class LabelLookup:
         options = options or self._of_class(words) or self._short(words)
         if len(words) > 2 and words[0] in CLASSES and words[1] == "of":
             options = self._classes_of(words[2:]) or options
-        if list(words) == ["born"]:
-            known = {option.type for option in options if option.is_year and option.score >= WHOLE_LABEL}
-            options += [replace(one, score=WHOLE_LABEL) for one in self._births() if one.type not in known]
-        options = self._literal(words, options)
+        options = self._literal(words, [*options, *(self._births(options) if list(words) == ["born"] else ())])
         heads = {option.type: option for option in options if not option.attribute}
         same = [o for o in options if o.attribute and o.score == 1 and o.type in heads and len(stems) == 1]
         same = [o for o in same if not (o.is_boolean and is_participle(words[0]))]  # elected: as a column says
@@ -214,11 +182,13 @@ class LabelLookup:
         kept = [o for o in options if o.score >= best - (0.15 if o.attribute else 0.3)]
         return tuple(sorted(kept, key=lambda option: -option.score))
 
-    def _births(self) -> list[LabelOption]:
-        """Return the dates and years of birth."""
+    def _births(self, options: Sequence[LabelOption]) -> list[LabelOption]:
+        """Return the dates and years of birth of types that have none among some options."""
+        known = {option.type for option in options if option.is_year and option.score >= WHOLE_LABEL}
         yearly = self.elements.is_yearly
         named = ((label, one) for label, one in self._labels if one.is_year and yearly(one.type, one.attribute))
-        return [option for label, option in named if not _BIRTHS.isdisjoint(label)]
+        found = (option for label, option in named if not _BIRTHS.isdisjoint(label))
+        return [replace(option, score=WHOLE_LABEL) for option in found if option.type not in known]
 
     def _literal(self, words: Sequence[str], options: list[LabelOption]) -> list[LabelOption]:
         """Return the options; adopters are less likely for *adoptions*, what others are called, with the same stem."""
@@ -264,17 +234,9 @@ class LabelLookup:
         is_pair = len(words) == 2
         return tuple(o for o in self.labelled([short]) if o.score == 1 and (is_pair or o.attribute))
 
-    def _takings(self) -> tuple[LabelOption, ...]:
-        """Return the amounts of money of types that have one each, which *revenue* and *income* are sums of."""
-        amounts: list[LabelOption] = []
-        for kind, node_type in enumerate(self.elements.types):
-            own = [one.name for one in node_type.attributes if is_number(one.type) and _is_amount(one.name)]
-            amounts += [LabelOption(kind, name, _TAKINGS, True) for name in own if len(own) == 1]
-        return tuple(amounts)
-
     def similar(self, word: str) -> tuple[LabelOption, ...]:
         """Return the types and attributes whose labels are most similar to a word: those that it is a synonym of."""
-        if word in TAKINGS and (amounts := self._takings()):
+        if word in TAKINGS and (amounts := takings(self.elements)):
             return amounts
         if not is_participle(word) and (found := self._synonymous(word)):
             return found
@@ -293,17 +255,6 @@ class LabelLookup:
         if best < _LEAST or best < max(relations, default=0.0):
             return ()
         return tuple(replace(o, score=0.8 * o.score) for o in options if o.score >= best - 0.05)
-
-    def similar_number(self, word: str) -> tuple[LabelOption, ...]:
-        """Return the number that a word after *average* or *highest* may mean, if only one fits: pay, of salaries."""
-        similar = self.elements.labels.similarity(word)
-        numbers = [e for e in self.elements.all if e.kind == VALUE and self._is_number(e)]
-        numbers = [e for e in numbers if not is_other_unit(word, label_words(e.name))]
-        ranked = sorted(((float(similar[e.label]), e) for e in numbers), key=lambda pair: -pair[0])
-        others = [score for score, e in ranked[1:] if e.label != ranked[0][1].label]
-        if not ranked or ranked[0][0] < _MEASURED or ranked[0][0] - max(others, default=0.0) < _APART:
-            return ()
-        return tuple(LabelOption(e.source, e.name, s, True) for s, e in ranked if e.label == ranked[0][1].label)
 
     def _synonymous(self, word: str) -> tuple[LabelOption, ...]:
         """Return the type or attribute that a word is a synonym of; none if it is one of several labels."""

@@ -21,7 +21,8 @@ from kbkit.errors import KbError, plural
 from kbkit.questions.chain_reading import ChainReading
 from kbkit.questions.lexicon import Floats, stem
 from kbkit.questions.log_linear import fitted
-from kbkit.questions.reader import QuestionReader, Read
+from kbkit.questions.read import Read
+from kbkit.questions.reader import QuestionReader
 from kbkit.questions.scoring import WEIGHTS, places
 from kbkit.questions.taught import Learned, change
 from kbkit.stores import Stores

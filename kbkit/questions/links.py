@@ -28,10 +28,13 @@ from kbkit.english.words import PREPOSITIONS, is_plural, lemmas_of, may_be_verb,
 from kbkit.questions.compound_links import compounds
 from kbkit.questions.directions import ACTIVE, voice
 from kbkit.questions.elements import Elements
-from kbkit.questions.label_lookup import WHOLE_LABEL, LabelLookup, LabelOption
+from kbkit.questions.label_lookup import WHOLE_LABEL, LabelLookup
+from kbkit.questions.label_option import LabelOption
 from kbkit.questions.lexicon import LITERAL, label_words, stem
 from kbkit.questions.link_words import bases, denied_root, is_misspelled, is_of_people, is_participle, link_number
 from kbkit.questions.mentions import MAX_NODES, Mention
+from kbkit.questions.number_labels import similar_number
+from kbkit.questions.partial_links import PartialLinks
 from kbkit.questions.question import Question
 from kbkit.questions.question_link import QuestionLink
 from kbkit.questions.units import UNITS, MeasuringUnit, unit_of
@@ -56,10 +59,6 @@ _SIGN = re.compile(r"[-+#*\u2212]+(?!\w)")
 _NO_UNIT = MeasuringUnit("", Decimal(1))
 _OF_PEOPLES = ("an", "ese", "ish")
 """Endings of the words for peoples that are also read in lower case."""
-_BEFORE_VALUES = frozenset("a an any the with for about of in by on from to as has have had no without".split())  # noqa: SIM905
-"""Words before some of the words of a value."""
-_MAX_HOLDING = 20
-"""Limit on the nodes that a part of a name may mean."""
 _SPANS = frozenset("decade decades century centuries".split())  # noqa: SIM905
 """Spans of time that no attribute is."""
 _ROLE = 0.9
@@ -82,7 +81,7 @@ class Linker:
     values: AttributeValues
 
     def __post_init__(self) -> None:
-        self._labels = LabelLookup(self.elements)
+        self._labels, self._partial = LabelLookup(self.elements), PartialLinks(self.elements, self.values)
         schema = self.elements.session.schema
         words = (label_words(attribute.name) for relation in schema.relations for attribute in relation.attributes)
         plain = (label[:-1] if len(label) > 1 and unit_of(label) else label for label in words)
@@ -119,7 +118,7 @@ class Linker:
         for mention in filter(is_misspelled, mentions):
             if not any(taken[mention.first : mention.last]):
                 take(QuestionLink(mention.first, mention.last, mention.text, nodes=mention.nodes))
-        for further in (self._by_part, self._by_similarity, self._by_words):
+        for further in (self._partial.by_part, self._by_similarity, self._partial.by_words):
             for link in further(question, taken, found):
                 take(link)
         found = [self._class_of(link, found) for link in found]
@@ -173,7 +172,7 @@ class Linker:
                 options = self._labels.similar(token.word)
                 is_said = is_participle(token.word) and any(link.first == at + 1 and link.types() for link in found)
                 if not options and at > 0 and tokens[at - 1].word in _MEASURING and not is_said:
-                    options = self._labels.similar_number(token.word)
+                    options = similar_number(self.elements, token.word)
                 if options:
                     yield QuestionLink(at, at + 1, token.word, options)
 
@@ -205,61 +204,6 @@ class Linker:
                     continue
             result.append(link)
         return result
-
-    def _by_part(self, question: Question, taken: list[bool], found: list[QuestionLink]) -> Iterator[QuestionLink]:
-        """Yield links for parts of one name each, written with capitals: *Einstein*, or *Nile*, of the Nile river."""
-        tokens, first = question.tokens, 1
-        if question.text.isupper() or not self.elements.session.stores.has("text"):
-            return
-        while first < len(tokens):
-            last = first
-            while last < len(tokens) and not taken[last] and question.text[tokens[last].start].isupper():
-                last += 1
-            words = [token.word for token in tokens[first:last]]
-            if words and len("".join(words)) > _MAX_SHORT and not FUNCTION_WORDS & {*words}:
-                text = question.text[tokens[first].start : tokens[last - 1].end]
-                nodes = self.elements.session.stores.text.names_holding(text, None, _MAX_HOLDING).tolist()
-                kinds = {o.type for link in found if link.last == first for o in link.types()}  # Judge Hathaway
-                whole = [node for node in nodes if self._is_part(words, node, kinds)]
-                values = self.values.of_people(words)
-                if not whole and not values and len(words) > 1:
-                    values = list(self.values.holding(words))[:2]  # Pike & Sorrel, of a firm of that name
-                if len(whole) + len(values) == 1:
-                    yield QuestionLink(first, last, text, (), tuple(values), tuple(whole))
-            first = max(last, first + 1)
-
-    def _by_words(self, question: Question, taken: list[bool], found: list[QuestionLink]) -> Iterator[QuestionLink]:
-        """Yield links for words that are left and that only one value has among others: *fuel*, of ``fuel pump``."""
-        tokens, first = question.tokens, 0
-        while first < len(tokens):
-            last = first
-            while last < len(tokens) and not taken[last] and self._is_noun(question, last):
-                last += 1
-            if last == first < len(tokens) and not taken[first] and is_participle(tokens[first].word):
-                last += any(link.first == first + 1 and link.types() for link in found)  # paid rentals
-            words = [token.word for token in tokens[first:last]]
-            is_type = any(link.first == last and link.types() for link in found)  # accepted papers
-            is_said = is_type or (first > 0 and tokens[first - 1].word in _BEFORE_VALUES)
-            if words and is_said and (held := self.values.holding(words)):
-                text = question.text[tokens[first].start : tokens[last - 1].end]
-                yield QuestionLink(first, last, text, (), held, is_partial=True)
-            first = max(last, first + 1)
-
-    def _is_noun(self, question: Question, at: int) -> bool:
-        word = question.tokens[at].word
-        if at in question.operators or word in FUNCTION_WORDS or len(word) <= _MAX_SHORT:
-            return False
-        return bool({"NOUN", "ADJ"} & {*lemmas_of(word), *lemmas_of(singular(word))})
-
-    def _is_part(self, words: list[str], node: int, kinds: set[int]) -> bool:
-        """Return whether a node has these words in its name, and is a person, or of the type that is named before them
-        (``kinds``) or that the rest of its name says.
-        """
-        name = {*folded_words(self.elements.session.stores.nodes.name(node)).split()}
-        kind = self.elements.type_number(node)
-        if not {*words} <= name:
-            return False
-        return kind in self.elements.people | kinds or name - {*words} <= {*label_words(self.elements.types[kind].name)}
 
     def _quoted(self, question: Question) -> Iterable[QuestionLink]:
         for match in _QUOTED.finditer(question.text):

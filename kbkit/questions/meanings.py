@@ -21,7 +21,8 @@ from kbkit.english.words import PREPOSITIONS
 from kbkit.questions.clauses import is_type
 from kbkit.questions.element_lists import MOST, numeric
 from kbkit.questions.expressions import both, is_date
-from kbkit.questions.label_lookup import STANDING, LabelOption
+from kbkit.questions.label_lookup import STANDING
+from kbkit.questions.label_option import LabelOption
 from kbkit.questions.lexicon import FAINT, label_words
 from kbkit.questions.link_words import is_of_people, is_participle
 from kbkit.questions.question_link import QuestionLink
@@ -202,37 +203,43 @@ class Meanings(Ways):
                         best, chosen, label = score, LabelOption(kind, element.name, score), element.label
         if chosen is None or best < 0.5:
             raise NotReadError(NO_ATTRIBUTE)
-        alike = [one for one, score in scores.items() if one[0] == chosen.type and score > best - _SAME_PRICE]
-        gains = [verb for verb in self.clauses.unexplained if verb in _GAINING]
-        is_gain = bool(gains) and float(labels.similarity(gains[0])[label]) < FAINT
-        if adjective.nouns == PRICES and number and len(alike) > 1:
-            within = [one for one in alike if self._is_within(one, number)]
-            if len(within) == 1:
-                alike, chosen = within, LabelOption(*within[0], scores[within[0]])
-        if adjective.nouns == PRICES and (len(alike) > 1 or is_gain):  # films that earned a million: not their cost
-            raise NotReadError("which of several prices is meant")
-        others = [score for name, score in timed.items() if name != chosen.attribute]
-        if chosen.attribute in timed and others:
-            verbs = [word for word in self.clauses.unexplained if is_participle(word) and word not in LIGHT_VERBS]
-            if verbs and max(float(labels.similarity(word)[label]) for word in verbs) < _SAID_OF_DATES:
-                raise NotReadError(SEVERAL_DATES)  # expired before 2018, of valid_from and valid_to
-            own = self.elements.own_date(chosen.type)
-            is_said = (
-                own != chosen.attribute and max(map(float, self._saying_of(chosen.type, chosen.attribute))) >= FAINT
-            )
-            if own in timed and not is_said:
-                chosen = replace(chosen, attribute=own)
-                best = min(best, _TIMED)
-            elif max(others) > best - _SAME_TIME:
-                raise NotReadError(SEVERAL_DATES)
-        self.doubts.label = min(self.doubts.label, best)
+        if adjective.nouns == PRICES:
+            chosen = self._price_meant(chosen, label, scores, number)
+        if chosen.attribute in timed and len(timed) > 1:
+            chosen = self._date_meant(chosen, label, timed)
+        self.doubts.label = min(self.doubts.label, chosen.score)
         self.doubts.followed.add(label)
         return chosen
 
-    def _saying_of(self, kind: int, attribute: str) -> list[float]:
-        """Return how well each content word of the question says an attribute."""
-        labels = [e.label for e in self.elements.all if e.source == kind and e.name == attribute]
-        return [float(self.elements.labels.similarity(word)[labels[0]]) for word in self._words] or [0.0]
+    def _price_meant(
+        self, best: LabelOption, label: int, scores: dict[tuple[int, str], float], number: str
+    ) -> LabelOption:
+        """Return which of several prices of a type is meant; see :meth:`_by_adjective`."""
+        alike = [one for one, score in scores.items() if one[0] == best.type and score > best.score - _SAME_PRICE]
+        gains = [verb for verb in self.clauses.unexplained if verb in _GAINING]
+        is_gain = bool(gains) and float(self.elements.labels.similarity(gains[0])[label]) < FAINT
+        if number and len(alike) > 1:
+            alike = [one for one in alike if self._is_within(one, number)] or alike
+        if len(alike) > 1 or is_gain:  # films that earned a million: not their cost
+            raise NotReadError("which of several prices is meant")
+        return LabelOption(*alike[0], scores[alike[0]])
+
+    def _date_meant(self, best: LabelOption, label: int, timed: dict[str, float]) -> LabelOption:
+        """Return which of several dates of a type is meant: the one that a word says, or the date of the nodes.
+
+        ``best`` is the best one, with the position of its ``label``; ``timed`` has the scores of all.
+        """
+        similar = self.elements.labels.similarity
+        verbs = [word for word in self.clauses.unexplained if is_participle(word) and word not in LIGHT_VERBS]
+        if verbs and max(float(similar(word)[label]) for word in verbs) < _SAID_OF_DATES:
+            raise NotReadError(SEVERAL_DATES)  # expired before 2018, of valid_from and valid_to
+        own = self.elements.own_date(best.type)
+        is_said = own != best.attribute and any(float(similar(word)[label]) >= FAINT for word in self._words)
+        if own in timed and not is_said:
+            return replace(best, attribute=own, score=min(best.score, _TIMED))
+        if max(score for name, score in timed.items() if name != best.attribute) > best.score - _SAME_TIME:
+            raise NotReadError(SEVERAL_DATES)
+        return best
 
     def _is_within(self, one: tuple[int, str], number: str) -> bool:
         """Return whether some nodes have more than a number of an attribute, and others less."""

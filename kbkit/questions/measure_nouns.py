@@ -13,7 +13,7 @@ from kbkit.english.question_words import EXTREMES, FUNCTION_WORDS, PLAIN_WORDS, 
 from kbkit.english.words import lemmas_of
 from kbkit.questions.element_lists import VALUE, numeric
 from kbkit.questions.elements import Elements
-from kbkit.questions.label_lookup import LabelOption
+from kbkit.questions.label_option import LabelOption
 from kbkit.questions.lexicon import label_words
 from kbkit.questions.question import Question
 from kbkit.questions.question_link import QuestionLink

@@ -14,7 +14,7 @@ from kbkit.questions.attribute_tests import AttributeTests, ConditionPart
 from kbkit.questions.clauses import SUPERLATIVE, L, Restriction, Rewriter, V, is_type
 from kbkit.questions.condition_rules import COMPARED, comparison
 from kbkit.questions.expressions import compared_number, year
-from kbkit.questions.label_lookup import LabelOption
+from kbkit.questions.label_option import LabelOption
 from kbkit.questions.lexicon import stem
 from kbkit.questions.question_link import QuestionLink
 from kbkit.questions.ways import NotReadError

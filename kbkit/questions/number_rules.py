@@ -15,8 +15,35 @@ from kbkit.questions.superlative_rules import whole
 _NUMBERS = rf"(?P<value>{N}(?: (?:or|and) {N})*)"
 
 
+def _alone(at: Rewriter) -> None:
+    """``who made only one film``, ``with a negative balance``."""
+
+    def alone(match: re.Match[str]) -> str | None:
+        label, kinds = at.link(match["label"]), re.findall(L, match.string[: match.start()])
+        if not is_type(label) or not kinds or not is_type(at.link(kinds[-1])) or at.clauses.most is not None:
+            return None
+        verb = match["verb"]
+        if verb is not None and (verb in FUNCTION_WORDS or not may_be_verb(verb)):
+            return None
+        at.clauses.verbs += [verb] * (verb is not None)
+        return at.restrict(Restriction(label, "=", at.linked(match["value"]), operand="number"))
+
+    def signed(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        if label is None or is_type(label) or not any(option.is_number for option in label.attributes()[:1]):
+            return None
+        zero = QuestionLink(0, 0, match["sign"], number="0")
+        return at.restrict(Restriction(label, "<" if match["sign"] == "negative" else ">", (zero,)))
+
+    at.apply(rf"(?:with|has|have|had|having) (?:an? )?(?P<sign>negative|positive) (?P<label>{L})", signed)
+    only = "(?:only|just|exactly)"
+    aux = "(?:(?:that|which|who|have|has|had|with|did|do) )*"
+    at.apply(rf"{aux}(?:(?P<verb>[a-z]+) )?{only} (?P<value>{N}) (?P<label>{L})", alone)  # who made only one film
+
+
 def equal_numbers(at: Rewriter) -> None:
     """``4 cylinders``, ``born in 1948 or 1949``."""
+    _alone(at)
 
     def restricted(label: QuestionLink | None, match: re.Match[str], adjective: Adjective | None = None) -> str:
         values = at.linked(match["value"])
@@ -47,28 +74,6 @@ def equal_numbers(at: Rewriter) -> None:
         if match["not"] or len(values) > 1 or values[0].unit or not values[0].number.isdigit():
             return None
         return at.restrict(Restriction(label, "=", values, operand="number"))  # in two languages
-
-    def alone(match: re.Match[str]) -> str | None:
-        label, kinds = at.link(match["label"]), re.findall(L, match.string[: match.start()])
-        if not is_type(label) or not kinds or not is_type(at.link(kinds[-1])) or at.clauses.most is not None:
-            return None
-        verb = match["verb"]
-        if verb is not None and (verb in FUNCTION_WORDS or not may_be_verb(verb)):
-            return None
-        at.clauses.verbs += [verb] * (verb is not None)
-        return at.restrict(Restriction(label, "=", at.linked(match["value"]), operand="number"))
-
-    def signed(match: re.Match[str]) -> str | None:
-        label = at.link(match["label"])
-        if label is None or is_type(label) or not any(option.is_number for option in label.attributes()[:1]):
-            return None
-        zero = QuestionLink(0, 0, match["sign"], number="0")
-        return at.restrict(Restriction(label, "<" if match["sign"] == "negative" else ">", (zero,)))
-
-    at.apply(rf"(?:with|has|have|had|having) (?:an? )?(?P<sign>negative|positive) (?P<label>{L})", signed)
-    only = "(?:only|just|exactly)"
-    aux = "(?:(?:that|which|who|have|has|had|with|did|do) )*"
-    at.apply(rf"{aux}(?:(?P<verb>[a-z]+) )?{only} (?P<value>{N}) (?P<label>{L})", alone)  # who made only one film
 
     def dated(match: re.Match[str]) -> str | None:
         values = at.linked(match["value"])

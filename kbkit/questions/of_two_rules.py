@@ -8,7 +8,7 @@ from dataclasses import replace
 from kbkit.english.question_words import ADJECTIVES, COMPARATIVES
 from kbkit.english.words import may_be_verb
 from kbkit.questions.clauses import L, Most, Restriction, Rewriter, V, is_type
-from kbkit.questions.label_lookup import LabelOption
+from kbkit.questions.label_option import LabelOption
 
 _COMPARATIVES = {
     **{word: one for word, one in COMPARATIVES.items() if one.nouns or word in ("more", "less", "fewer")},

@@ -11,7 +11,7 @@ from kbkit.answers.syntax import Aggregate, Comparison, Nodes, OtherAttribute, V
 from kbkit.english.question_words import FUNCTION_WORDS, PLAIN_WORDS, PRICES
 from kbkit.questions.attribute_tests import ConditionPart
 from kbkit.questions.clauses import BE, L, Restriction, Rewriter, V, is_type
-from kbkit.questions.label_lookup import LabelOption
+from kbkit.questions.label_option import LabelOption
 from kbkit.questions.lexicon import label_words
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.measure_rules import MeasureTests

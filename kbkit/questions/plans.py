@@ -24,7 +24,7 @@ from kbkit.answers.syntax import (
 from kbkit.english.question_words import ADJECTIVES, PRICES, Adjective
 from kbkit.english.words import is_plural
 from kbkit.questions.clauses import AskedTarget, is_type
-from kbkit.questions.label_lookup import LabelOption
+from kbkit.questions.label_option import LabelOption
 from kbkit.questions.lexicon import label_words
 from kbkit.questions.related_plans import RelatedPlanner
 from kbkit.questions.ways import NotReadError
@@ -183,20 +183,10 @@ class Planner(RelatedPlanner):
             if target.label is not None
         ]
         for target, option in found:
-            asks = target.label.text.casefold() if target.label is not None else ""
-            if asks in ("year", "date", "month") and not self._is_date(option):
-                raise NotReadError(f"'{asks}'")  # in what year: not the max_age_years
-            if (
-                target.of is not None
-                and option.score < _OTHER
-                and option.type not in {o.type for o in target.of.types()}
-            ):
-                self.doubts.words.append(option.attribute)  # the number of the trials: hardly one of their reports
+            self._check_asked(target, option)
         if len({option.type for _, option in found}) > 1:
             return self._joined_rows(tree, [option for _, option in found])
         for _, option in found:
-            if {*label_words(option.attribute)} & {*PRICES} and self._have_prices_of_edges():
-                raise NotReadError("which of several prices is meant")  # what a wine costs at a shop
             if option.type != self.focus:
                 if (option.type, self.focus) in self._taken:
                     raise NotReadError("a way there and back")
@@ -216,6 +206,16 @@ class Planner(RelatedPlanner):
             return tree
         columns = tuple(ValueColumn(name) for name in names or ["name"])
         return Aggregate("values", tree, columns, order=order)
+
+    def _check_asked(self, target: AskedTarget, option: LabelOption) -> None:
+        """Raise an error for an attribute that a target hardly asks for, or note the doubt."""
+        asks = target.label.text.casefold() if target.label is not None else ""
+        if asks in ("year", "date", "month") and not self._is_date(option):
+            raise NotReadError(f"'{asks}'")  # in what year: not the max_age_years
+        if {*label_words(option.attribute)} & {*PRICES} and self._have_prices_of_edges():
+            raise NotReadError("which of several prices is meant")  # what a wine costs at a shop
+        if target.of is not None and option.score < _OTHER and option.type not in {o.type for o in target.of.types()}:
+            self.doubts.words.append(option.attribute)  # the number of the trials: hardly one of their reports
 
     def _have_prices_of_edges(self) -> bool:
         """Return whether the edges of a relation that is followed have a price."""

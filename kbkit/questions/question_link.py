@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from kbkit.english.words import YEARS
-from kbkit.questions.label_lookup import LabelOption
+from kbkit.questions.label_option import LabelOption
 from kbkit.questions.lexicon import label_words
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.values import AttributeValue

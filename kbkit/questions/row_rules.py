@@ -101,6 +101,7 @@ def node_pairs(at: Rewriter, text: str) -> None:
 
 
 def owners_of(link: QuestionLink) -> set[int]:
+    """Return the types that have an attribute which a link may mean."""
     return {option.type for option in link.attributes()}
 
 

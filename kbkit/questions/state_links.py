@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kbkit.questions.elements import Elements
-from kbkit.questions.label_lookup import LabelOption
+from kbkit.questions.label_option import LabelOption
 from kbkit.questions.lexicon import label_words, stem
 from kbkit.questions.question import Question
 from kbkit.questions.question_link import QuestionLink

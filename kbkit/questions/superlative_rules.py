@@ -158,8 +158,8 @@ def rankings(at: Rewriter) -> None:
 
     between = r"(?P<between>(?:(?!by |<[LN])\S+ ){0,6})"
     at.apply(
-        rf"(?:the )?(?:top (?={N} (?:{SUPERLATIVE}) ))?(?P<few>{N} )?(?P<word>top|bottom|{SUPERLATIVE})(?P<inner> (?:{'|'.join(ADJECTIVES)}))?"
-        rf"(?P<number> {N})? (?P<held>(?:<[CV]\d+> )*)"
+        rf"(?:the )?(?:top (?={N} (?:{SUPERLATIVE}) ))?(?P<few>{N} )?(?P<word>top|bottom|{SUPERLATIVE})"
+        rf"(?P<inner> (?:{'|'.join(ADJECTIVES)}))?(?P<number> {N})? (?P<held>(?:<[CV]\d+> )*)"
         rf"(?:(?!<)[a-z]+(?:ing|ed) )?(?P<type>{L}) {between}"
         rf"(?:by|in terms of|measured by|according to) (?:the |their |its )?"
         rf"(?P<number_of>(?:total )?number of )?(?P<of>(?:<[CV]\d+> )*)(?P<by>{L})(?P<more>(?: {L})?)",

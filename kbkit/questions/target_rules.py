@@ -18,7 +18,7 @@ from kbkit.questions.beginning_rules import beginning
 from kbkit.questions.clauses import AskedTarget, Clauses, L, Rewriter, is_type
 from kbkit.questions.comparison_rules import averages, comparisons, prices, ranges, verbs
 from kbkit.questions.condition_rules import values
-from kbkit.questions.label_lookup import LabelOption
+from kbkit.questions.label_option import LabelOption
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.measure_rules import measures
 from kbkit.questions.number_rules import equal_numbers, numbers_left
@@ -111,7 +111,7 @@ def _groups(at: Rewriter) -> None:
         )
 
 
-def _owners_and_targets(at: Rewriter) -> None:  # noqa: PLR0912
+def _owners_and_targets(at: Rewriter) -> None:
     """Take the labels that are left: attributes are asked for, and types stand between them and the conditions."""
     clauses, text = at.clauses, at.text
     asks = re.search(r" (where|when|who|whom|whose) ", text)
@@ -136,25 +136,10 @@ def _owners_and_targets(at: Rewriter) -> None:  # noqa: PLR0912
         elif link.is_verb or is_said:  # cinemas opened in each year: not the year
             clauses.unexplained.append(link.text.casefold())
             clauses.said += [link] if is_said else []
-        elif (not is_type(link) and _modifies(at, text, part, link)) or (
-            not is_type(link) and _is_event(at, part, link, asked is not None)
-        ):
+        elif not is_type(link) and (_modifies(at, text, part, link) or _is_event(at, part, link, asked is not None)):
             clauses.said.append(link)
         elif not is_type(link):
-            if link.labels[0].is_boolean and (clauses.is_how_much or not _is_told(clauses, text, link)):
-                clauses.unread.append("'how much'" if clauses.is_how_much else f"'{link.text}'")
-            if link.text.casefold() in ADJECTIVES and re.search(rf"(?<! how) {part} {L}", text):
-                clauses.unread.append(f"'{link.text}'")  # tall mountains: from which height on?
-            if link.first == 1 and re.match(rf" whose {part}", text):
-                clauses.is_who = True
-                continue
-            if _is_said_of_type(at, text, part, link):
-                clauses.unread.append(f"'{link.text}'")
-            if clauses.most is not None and link.labels[0].score < 1 and re.search(rf" to {part} $", text):
-                clauses.said.append(link)  # the most expensive to buy
-                continue
-            if not clauses.targets or not re.search(rf" (?:have|has|had|having) (?:(?:a|an|any|the) )?{part}", text):
-                clauses.targets.append(AskedTarget(link, "", owners.get(part)))
+            _ask(at, part, link, owners.get(part))
         elif re.search(rf" and (?:which|what) {part}", text) and clauses.targets and not clauses.targets[0].total:
             clauses.targets.append(AskedTarget(names_of(link)))  # the candidates and which party they are from
         elif asked and asked["type"] == part:
@@ -169,6 +154,24 @@ def _owners_and_targets(at: Rewriter) -> None:  # noqa: PLR0912
     named_rows(at, text)
     node_pairs(at, text)
     heads(at, text)
+
+
+def _ask(at: Rewriter, part: str, link: QuestionLink, of: QuestionLink | None) -> None:
+    """Take an attribute that is asked for, or note why it is hardly one. ``of`` is the type that the text says."""
+    clauses, text = at.clauses, at.text
+    if link.labels[0].is_boolean and (clauses.is_how_much or not _is_told(clauses, text, link)):
+        clauses.unread.append("'how much'" if clauses.is_how_much else f"'{link.text}'")
+    if link.text.casefold() in ADJECTIVES and re.search(rf"(?<! how) {part} {L}", text):
+        clauses.unread.append(f"'{link.text}'")  # tall mountains: from which height on?
+    if link.first == 1 and re.match(rf" whose {part}", text):
+        clauses.is_who = True
+        return
+    if _is_said_of_type(at, text, part, link):
+        clauses.unread.append(f"'{link.text}'")
+    if clauses.most is not None and link.labels[0].score < 1 and re.search(rf" to {part} $", text):
+        clauses.said.append(link)  # the most expensive to buy
+    elif not clauses.targets or not re.search(rf" (?:have|has|had|having) (?:(?:a|an|any|the) )?{part}", text):
+        clauses.targets.append(AskedTarget(link, "", of))
 
 
 def _is_told(clauses: Clauses, text: str, link: QuestionLink) -> bool:

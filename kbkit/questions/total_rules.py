@@ -42,8 +42,8 @@ def totals(at: Rewriter) -> None:
         return " ".join(signs)
 
     at.apply(
-        r"(?<!with )(?<!with the )(?<!has )(?<!has the )(?<!have )(?<!have the )(?<!had )(?<!had the )(?<!whose )(?<!most )"
-        r"(?<!highest )(?<!lowest )(?<!largest )(?<!smallest )(?<!greatest )(?<!least )"
+        r"(?<!with )(?<!with the )(?<!has )(?<!has the )(?<!have )(?<!have the )(?<!had )(?<!had the )(?<!whose )"
+        r"(?<!most )(?<!highest )(?<!lowest )(?<!largest )(?<!smallest )(?<!greatest )(?<!least )"
         rf"(?<!their )(?:the |an )?(?P<words>(?:{_TOTAL})(?:(?: and| the)* (?:{_TOTAL}))*)"
         r"(?: of| number| amount| the| values?| all| possible)*"
         r"(?: (?:length|duration|time|distance|height|depth|width|weight|size|area|price|cost) in)?"

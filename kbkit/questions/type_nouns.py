@@ -27,7 +27,8 @@ from kbkit.english.question_words import (
 from kbkit.english.words import is_plural, lemmas_of, may_be_person, singular
 from kbkit.questions.element_lists import VALUE
 from kbkit.questions.elements import Elements
-from kbkit.questions.label_lookup import STANDING, LabelOption
+from kbkit.questions.label_lookup import STANDING
+from kbkit.questions.label_option import LabelOption
 from kbkit.questions.lexicon import label_words, stem
 from kbkit.questions.question import Question
 from kbkit.questions.question_link import QuestionLink

@@ -10,7 +10,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from kbkit.answers.session import Session
-from kbkit.questions.reader import QuestionReader, Read
+from kbkit.questions.read import Read
+from kbkit.questions.reader import QuestionReader
 from kbkit.search.hybrid import Queries, Search, pairs
 from kbkit.search.names import names_first
 from kbkit.search.ranking import EMPTY, QueryResult, Ranking

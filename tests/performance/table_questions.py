@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.questions.ask import AskResult
-from kbkit.questions.reader import SURE
+from kbkit.questions.read import SURE
 from kbkit.schema import quote
 from tests.performance import calibration, data
 from tests.performance.report import Figure

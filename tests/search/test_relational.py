@@ -12,7 +12,8 @@ import pytest
 import kbkit
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
-from kbkit.questions.reader import SURE, QuestionReader
+from kbkit.questions.read import SURE
+from kbkit.questions.reader import QuestionReader
 from tests.performance.known_items import known_items, questions
 from tests.places import TESTS
 from tests.questions.table import WORLD
