@@ -95,8 +95,8 @@ MONEY_WORDS = _words("amount cost costs fee fees fine paid payment price spend t
 """Words of attributes that are amounts of money."""
 TAKINGS = _words("revenue revenues income turnover takings earnings")
 """Nouns for what amounts of money add up to."""
-PRICES_OF_ONE = _words("unit each per list")
-"""Words of prices that do not add up."""
+PRICES_OF_ONE = _words("unit each per list purchase bought buying wage salary refund discount budget")
+"""Words of prices that do not add up, and of amounts that are not taken."""
 PAYING = _words(
     """
     spent spend spends spending paid pay pays paying earned earn earns made received owe owes owed raised raise

@@ -7,6 +7,7 @@ nodes are not *how many*.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 
 from kbkit.answers.answer_set import AnswerSet
@@ -22,6 +23,7 @@ _BEGINNING = r"^(?:(?:and|so|please|list|find|show|tell|me|us) )*"
 _WHO = re.compile(rf"{_BEGINNING}(whose|who|whom)\b")
 _HOW_MANY = re.compile(rf"\b(how many)\b|{_BEGINNING}(?:the )?(?:total )?(number of)\b")
 _HOW_MUCH = re.compile(r"\b(how much)\b")
+_WHERE = re.compile(rf"{_BEGINNING}(where)\b")
 _WHEN = re.compile(rf"{_BEGINNING}(when)\b")
 _MAX_COMPARED = 100_000
 """Number of nodes up to which readings are compared by their values."""
@@ -34,24 +36,36 @@ def other_kind(elements: Elements, tree: Expression, text: str) -> str:
     """Return the words of a question (``text``, in lower case) that ask for another kind of answer; "" if none do."""
     if (found := _WHO.search(text)) and (_are_measures(elements, tree) or _are_things(elements, tree)):
         return found[1]
-    if (found := _HOW_MANY.search(text)) and not _has_number(elements, tree):
-        return found[1] or found[2]
-    if (
-        not _EACH.search(text)
-        and _HOW_MANY.search(text)
-        and isinstance(tree, Aggregate)
-        and _are_values(elements, tree)
-    ):
-        return "how many"  # seasons without two tribes: not a list of their numbers
-    is_of_nodes = elements.typed and not isinstance(tree, Aggregate)
-    if (found := _WHEN.search(text)) and is_of_nodes and not _are_dates(tree):
+    if (found := _HOW_MANY.search(text)) and not (_has_number(elements, tree) and _is_one(elements, tree, text)):
+        return found[1] or found[2]  # seasons without two tribes: not a list of their numbers
+    if (found := _WHEN.search(text)) and _is_unfit(elements, tree, _are_dates):
+        return found[1]
+    if (found := _WHERE.search(text)) and _is_unfit(elements, tree, _are_places):
         return found[1]
     if (found := _HOW_MUCH.search(text)) and not _EACH.search(text) and _are_several(elements, tree):
         return found[1]
     return ""
 
 
-def _are_dates(tree: Expression) -> bool:
+def _is_one(elements: Elements, tree: Expression, text: str) -> bool:
+    """Return whether an expression gives one value, or a question asks for one for each."""
+    return bool(_EACH.search(text)) or not isinstance(tree, Aggregate) or not _are_values(elements, tree)
+
+
+def _is_unfit(elements: Elements, tree: Expression, fits: Callable[[Elements, Expression], bool]) -> bool:
+    """Return whether an expression gives nodes that are not of a kind, in a KB of several types."""
+    return elements.typed and not isinstance(tree, Aggregate) and not fits(elements, tree)
+
+
+def _are_places(elements: Elements, tree: Expression) -> bool:
+    """Return whether an expression gives nodes that may be places: no people, and nothing that happens on a date."""
+    kind = next((number for number, one in enumerate(elements.types) if one.name == answer_type(tree)), None)
+    attributes = elements.types[kind].attributes if kind is not None else ()
+    is_dated = any(attribute.type.startswith(("DATE", "TIMESTAMP")) for attribute in attributes)
+    return kind is None or (kind not in elements.people and not is_dated)
+
+
+def _are_dates(_: Elements, tree: Expression) -> bool:
     """Return whether an expression gives nodes that are years or dates."""
     return not {"year", "date", "day", "month"}.isdisjoint(label_words(answer_type(tree) or ""))
 

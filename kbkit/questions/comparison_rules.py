@@ -73,10 +73,11 @@ def ranges(at: Rewriter) -> None:
         pair = (replace(low, unit=low.unit or high.unit), high)  # between 5 and 6 kg
         if is_type(at.link(match["before"])) and all(one.may_be_date for one in pair):
             return f"{match['before']} {at.restrict(Restriction(None, 'between', pair, False, COMPARATIVES['after']))}"
-        adjective = None if label else COMPARATIVES["after"]
-        if label is None and (match["money"] or pair[0].unit):
-            adjective = Adjective(1, PRICES if match["money"] else (pair[0].unit,))
-        return at.restrict(Restriction(label, "between", pair, False, adjective))
+        unit = PRICES if match["money"] else (pair[0].unit,) if pair[0].unit else ()
+        if unit and (label is None or is_type(label)):
+            sign = at.restrict(Restriction(None, "between", pair, False, Adjective(1, unit)))
+            return f"{match['before'] or ''} {sign}"  # boats between 6 and 8 m
+        return at.restrict(Restriction(label, "between", pair, False, None if label else COMPARATIVES["after"]))
 
     money = f"(?: (?:{'|'.join(MONEY)}))?"
     at.apply(

@@ -18,7 +18,7 @@ from kbkit.questions.elements import Elements
 from kbkit.questions.lexicon import FAINT, LITERAL, stem
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.question import Question
-from kbkit.questions.ways import FORMER, is_former
+from kbkit.questions.ways import is_former, is_of_past
 
 _PRONOUNS = frozenset("he she they him himself herself themselves".split())  # noqa: SIM905
 _RETURNING = 2
@@ -109,12 +109,13 @@ class RelationDoubts:
         """
         elements = self.elements
         words = [self.question.tokens[at].word for at in self.question.content(self._names)]
+        words = [word for word in words if not elements.types_called(stem(word))]
         found = []
-        for topic, arm in self._arms if elements.typed and words and not self.chain.unexplained else ():
+        for topic, arm in self._arms if elements.typed and not self.chain.unexplained else ():
             if topic.mention is None or len(arm) < 2 or arm[0].kind != HOP or arm[1].kind != HOP:
                 continue
             first = arm[0]
-            said = max(float(elements.labels.similarity(word)[first.label]) for word in words)
+            said = max((float(elements.labels.similarity(word)[first.label]) for word in words), default=0.0)
             others = [
                 one
                 for one in map(elements.all.__getitem__, elements.from_type(topic.type).tolist())
@@ -204,7 +205,7 @@ class RelationDoubts:
         """The relations of the past that it follows, if the question is not about the past: *where does Ann live*."""
         words = {token.word for token in self.question.tokens}
         hops = [one for arm in self.chain.arms for one in arm if one.kind == HOP and is_former(one.name)]
-        return [f"whether '{one.name}' is meant" for one in hops if FORMER.isdisjoint(words)]
+        return [f"whether '{one.name}' is meant" for one in hops if not is_of_past(words)]
 
     def _is_named(self, hop: Element, words: list[str]) -> bool:
         """Return whether a word says a relation, or the type that it starts at."""

@@ -18,6 +18,7 @@ from kbkit.questions.clauses import Clauses, Restriction
 from kbkit.questions.elements import MAX_HOPS, Elements
 from kbkit.questions.expressions import is_named, step
 from kbkit.questions.lexicon import FAINT, label_words
+from kbkit.questions.link_words import is_participle
 from kbkit.questions.question_link import QuestionLink
 
 ALIKE = 0.2
@@ -35,6 +36,11 @@ FORMER = frozenset("former formerly previous previously past once earlier before
 def is_former(label: str) -> bool:
     """Return whether a relation is one of the past: *formerly lived at*."""
     return not {"former", "formerly", "previous", "previously", "ex"}.isdisjoint(label_words(label))
+
+
+def is_of_past(words: Iterable[str]) -> bool:
+    """Return whether a question is about the past, by its words."""
+    return any(word in FORMER or is_participle(word) for word in words)
 
 
 class NotReadError(Exception):
@@ -132,7 +138,7 @@ class Ways:
         alike = sum(said[0] - other < ALIKE for other in said[1:])
         self.doubts.choices += min(alike, 1) if alike < _MANY else alike
         for hop in paths[0]:
-            if is_former(self.elements.relation_label(hop)) and FORMER.isdisjoint(self._tokens):
+            if is_former(self.elements.relation_label(hop)) and not is_of_past(self._tokens):
                 raise NotReadError(f"whether '{self.elements.relation_label(hop)}' is meant")
         self._taken.add((source, target))
         if self._is_unsaid(paths[0], source, target):
@@ -172,16 +178,26 @@ class Ways:
         if is_choice and self.clauses.unexplained and (len(alike) > 1 or self._expressed(paths[0]) < FAINT):
             raise NotReadError(f"'{self.clauses.unexplained[0]}'")  # movies that he produced: not those he directed
         if len(alike) < 2 or not is_choice:
-            ways = self._paths(source, target)
-            said = [self._expressed(path) for path in ways]
-            if len(ways) > 1 and len(ways[0]) == 1 and max(said) < FAINT and said[0] - said[1] < ALIKE:
-                names = " or ".join(repr(self.elements.relation_label(way[0])) for way in ways[:2])
-                raise NotReadError(f"whether {names} is meant")  # matches at a stadium: of the club at home, or away?
+            self._check_choice(self._paths(source, target), is_one=is_named(tree))
             return self._followed(tree, self._path(source, target))
         self._taken.add((source, target))
         self.doubts.relations += 1
         self.doubts.followed |= {self.elements.all[hop].label for path in alike for hop in path}
         return Combine("|", tuple(self._followed(tree, path) for path in alike))
+
+    def _check_choice(self, ways: list[list[int]], *, is_one: bool) -> None:
+        """Raise an error if no word says which of two relations between the same types is followed first.
+
+        *Matches at a stadium*: of the club at home, or away? *The genres of the films of Ann* (``is_one``): of those
+        that she directed, or acts in?
+        """
+        said = [self._expressed(path[:1]) for path in ways]
+        if len(ways) < 2 or (len(ways[0]) > 1 and not is_one):
+            return
+        ends = [[int(self.elements.target[hop]) for hop in path] for path in ways[:2]]
+        if ends[0] == ends[1] and ways[0][1:] == ways[1][1:] and max(said) < FAINT and abs(said[0] - said[1]) < ALIKE:
+            names = " or ".join(repr(self.elements.relation_label(way[0])) for way in ways[:2])
+            raise NotReadError(f"whether {names} is meant")
 
     def _ways(self, source: int, target: int) -> list[list[int]]:
         """Return the shortest paths between two types, or the relations of one type."""

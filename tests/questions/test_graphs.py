@@ -20,6 +20,8 @@ EDGES = {
     "is_about": ("film", "topic", "Dusk vampire|Dusk director|Fjord denmark|Snow actor|Harbour #Horror|Harbour genie"),
     "made_in": ("film", "country", "Vampires Japan|Dusk Denmark|Snow Denmark|Fjord Norway"),
     "cites": ("paper", "paper", "Alpha Beta|Alpha Gamma|Beta Gamma|Delta Gamma|Delta Alpha"),
+    "trains": ("author", "author", "Lea Omar|Omar Ruth"),
+    "formerly_lived_in": ("author", "country", "Lea Norway|Ruth Japan"),
     "supervisor": ("author", "author", "Lea Nils|Omar Nils|Nils Ruth"),
     "had_size": ("country", "year", "Denmark 2000|Denmark 2020|Norway 2000"),
     "coast_on": ("country", "sea", "Denmark Baltic|Norway Arctic"),
@@ -56,8 +58,17 @@ READ: dict[str, object] = {
     "papers cited by more than 2 papers": {"Gamma"},
     "who supervises Lea": {"Nils"},
     "who does Nils supervise": {"Lea", "Omar"},
+    "who was trained by Omar": {"Ruth"},
+    "the trainer of Ruth": {"Omar"},
+    "does Alpha cite Beta": True,
+    "does Beta cite Alpha": False,
+    # relations of the past only if the question is about the past
+    "who lived in Norway": {"Lea"},
 }
 REFUSED = (
+    "where does Lea live?",  # she formerly lived there
+    "who was trained by someone that Lea trained?",  # two steps, of which one is read
+    "what genres are the films of Ida Holm",  # that she directed, or acted in?
     "seas bordering Denmark",  # not the seas of its neighbours
     "size of Denmark",  # not the years
     "where can I stream Dusk?",
