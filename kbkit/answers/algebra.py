@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from kbkit.answers.syntax import Key, Name, Slot
+from kbkit.answers.date_functions import DATE_TYPES
+from kbkit.answers.syntax import Key, Name, Slot, identifier
 
 Scalar: TypeAlias = str | int | float | bool
 
@@ -141,6 +142,35 @@ class AttributeMeasure:
     def text(self) -> str:
         """The name of the attribute."""
         return self.name
+
+    @property
+    def written(self) -> str:
+        """The attribute as expressions have it."""
+        return identifier(self.name)
+
+
+@dataclass(frozen=True)
+class DateMeasure(AttributeMeasure):
+    """A measure: ``op`` (year, month or days) of attributes with dates, which has a value where all of them have.
+
+    It is an attribute that is computed where it is read; ``name`` is the expression. Of a list (year and month), the
+    list of the values.
+    """
+
+    op: str
+    dates: tuple[AttributeMeasure, ...]
+
+    @property
+    def written(self) -> str:
+        """The function as expressions have it."""
+        return self.name
+
+    @classmethod
+    def of(cls, op: str, dates: tuple[AttributeMeasure, ...]) -> DateMeasure:
+        """Return a function of attributes."""
+        several = "[]" if dates[0].sql_type.endswith("[]") else ""
+        name = f"{op}({', '.join(date.written for date in dates)})"
+        return cls(name, DATE_TYPES[op] + several, op, dates)
 
 
 def aggregate_type(op: str, sql_type: str) -> str:

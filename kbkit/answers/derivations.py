@@ -30,7 +30,7 @@ from kbkit.answers.edge_facts import edge_facts
 from kbkit.answers.operator_tree import operators
 from kbkit.answers.prover import Evidence, Prover
 from kbkit.answers.session import Session
-from kbkit.answers.sql_parts import condition_sql, constant_sql, free_name, identifier, measure_sql
+from kbkit.answers.sql_parts import column_sql, condition_sql, constant_sql, free_name, identifier, measure_sql
 from kbkit.answers.value_rows import values_of
 from kbkit.answers.why import Why, describe
 from kbkit.stores.adjacency import Ids
@@ -176,7 +176,7 @@ class _Tables:
         import polars as pl
 
         if isinstance(measure, AttributeMeasure):
-            value = measure_sql(measure, op)[0] if op else identifier(measure.name)
+            value = measure_sql(measure, op)[0] if op else column_sql(measure)
             return _fact(self._lookup(node_type, value, wanted), measure.name)
         found = values_of(self.session, node_type, measure, self.evaluator.measured(measure, wanted))
         return _fact(pl.DataFrame({"node": wanted, "value": found["text"]}), measure.text)

@@ -12,7 +12,7 @@ from kbkit.answers.counting import IsWithin
 from kbkit.answers.edge_filters import edge_condition
 from kbkit.answers.pairs import Pairs, ids_of, pack
 from kbkit.answers.session import Session
-from kbkit.answers.sql_parts import identifier
+from kbkit.answers.sql_parts import column_sql
 from kbkit.schema import quote
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def edge_values(
     near, far = ("head", "tail") if move.forward else ("tail", "head")
     condition = f" AND {edge_condition(move, bound)}" if move.conditions else ""
     sql = (
-        f"SELECT {near} AS near, {far} AS far, {identifier(measure.attribute.name)} AS {VALUE}"
+        f"SELECT {near} AS near, {far} AS far, {column_sql(measure.attribute)} AS {VALUE}"
         f" FROM {quote(session.schema.relation(move.relation).table)}"
         f" WHERE {near} IN (SELECT id FROM kbkit_batch){condition}"
     )

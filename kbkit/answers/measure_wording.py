@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from kbkit.answers.algebra import AllNodes, AttributeCondition, Extreme, Measure, MeasureFilter, PathMeasure
-from kbkit.answers.resolve_conditions import is_number
+from kbkit.answers.algebra import (
+    AllNodes,
+    AttributeCondition,
+    DateMeasure,
+    Extreme,
+    Measure,
+    MeasureFilter,
+    PathMeasure,
+)
+from kbkit.answers.resolve_attributes import is_number
 from kbkit.english.attributes import words_of_name
 from kbkit.english.noun_phrases import Clause
 from kbkit.english.types import type_noun, type_plural
@@ -28,6 +36,8 @@ def measure_clause(operator: MeasureFilter | Extreme, schema: Schema, constant: 
     ``constant`` is what the measure compares with, in words, unless that is another measure.
     """
     measure = operator.measure
+    if isinstance(measure, DateMeasure):
+        return _dates_clause(operator, measure, constant)
     nodes = _reached(operator.type, measure, schema)
     if not nodes or not isinstance(measure, PathMeasure):
         return None
@@ -65,6 +75,23 @@ def condition_phrase(test: AttributeCondition, value: str) -> str:
     if test.op == "=" and (test.sql_type == "VARCHAR" or is_number(test.sql_type)):
         return f"{words.noun} {shown}"
     return f"{with_article(words.noun)} of {_VALUES[test.op]} {shown}" if is_number(test.sql_type) else ""
+
+
+_DATED = ("date", "day", "time")
+"""The last words of nouns of dates."""
+
+
+def _dates_clause(operator: MeasureFilter | Extreme, measure: DateMeasure, constant: str) -> Clause | None:
+    """Return the clause of the days between two dates: *more than 14 days between the order date and the due date*."""
+    nouns = [words_of_name(date.name).noun for date in measure.dates]
+    if measure.op != "days" or not all(noun.rpartition(" ")[2] in _DATED for noun in nouns):
+        return None
+    between = f"between the {nouns[0]} and the {nouns[1]}"
+    if isinstance(operator, Extreme):
+        is_plain = operator.number is None and operator.per is None
+        return _having(f"the {'most' if operator.greatest else 'fewest'} days {between}") if is_plain else None
+    days = "day" if constant == "1" else "days"
+    return _having(f"{_NUMBERS[operator.op]} {constant} {days} {between}") if constant else None
 
 
 def _superlative(operator: Extreme, measure: PathMeasure, nodes: str) -> Clause | None:

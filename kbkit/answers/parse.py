@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from kbkit.answers.date_functions import DATE_FUNCTIONS, USES
 from kbkit.answers.errors import FUNCTIONS, TOTALS, ExpressionError, not_whole, relation_alone
 from kbkit.answers.syntax import Aggregate, Comparison, Expression, Path, PathFunction, Step, depth, subtrees
 
@@ -52,7 +53,7 @@ _EXPECTED = {
     "$END": "the end",
 }
 _OBVIOUS = {"QUOTED", "STAR", "TRUE", "FALSE", "INVERSE", "NOT", "CLOSURE", "NEGATION", "KEY", "COLON", "LBRACE"}
-_OBVIOUS |= {"SUPERLATIVE", "TOP", "TOTAL", "ASCENDING", "DESCENDING", "NEGATION"}
+_OBVIOUS |= {"SUPERLATIVE", "TOP", "TOTAL", "ASCENDING", "DESCENDING", "NEGATION", "DATE_FUNCTION"}
 
 _LAST_WORD = re.compile(r"(?:([{,]|\b(?:max|min))\s*)?\b(\w+)$")
 
@@ -250,6 +251,16 @@ def _measure_error(text: str, at: int, before: str, expected: set[str]) -> Expre
         return ExpressionError(f"The path of {word[2]} must start with an arrow", hint, text=text, at=word.start(2))
     if word and text[at] == "(" and word[2] in TOTALS:
         return not_whole(word[2], text, word.start(2))
+    if word and text[at] == "(" and word[2] in DATE_FUNCTIONS:
+        if expected == {"RPAR"}:
+            message = "missing takes an attribute"
+            return ExpressionError(message, "Write missing(date)", text=text, at=word.start(2))
+        message = f"{word[2]}(...) is a value of each node, and none of a set"
+        hint = f"Write values(type, {USES[word[2]]}), or type{{{USES[word[2]]} = value}}"
+        return ExpressionError(message, hint, text=text, at=word.start(2))
+    if word and text[at] == "(" and expected & {"OPERATOR", "RBRACE", "HAVING", "ORDER"} and not word[2].isdecimal():
+        hint = f"Functions of dates: {', '.join(USES.values())}"
+        return ExpressionError(f"Unknown function {word[2]}", hint, text=text, at=word.start(2))
     total = re.match(rf"\s*({'|'.join(TOTALS)})\s*\(", text)
     return not_whole(total[1], text, total.start(1)) if total and expected == {"$END"} else None
 

@@ -34,7 +34,7 @@ def resolve(
     ``saved`` has the type of each saved set; ``text`` is the source of the tree, for positions in errors. Raises
     :class:`ExpressionError` for unknown types, relations and attributes, and for steps that the schema does not allow.
     """
-    return _Resolver(schema, saved or {}, text or str(tree)).plan(tree)
+    return _Resolver(schema, text or str(tree), saved or {}).plan(tree)
 
 
 class _Resolver(ConditionResolver):

@@ -6,7 +6,7 @@ import functools
 import itertools
 import math
 import re
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias, TypeGuard
@@ -36,35 +36,16 @@ from kbkit.answers.algebra import (
     aggregate_type,
 )
 from kbkit.answers.columns import group_columns
-from kbkit.answers.errors import ExpressionError
 from kbkit.answers.periods import Period, dated, period_of
+from kbkit.answers.resolve_attributes import AttributeOf, AttributeResolver, is_number
 from kbkit.answers.syntax import Key, Name, Slot
-from kbkit.errors import Part, suggest
-from kbkit.schema import Relation, Schema
+from kbkit.schema import Relation
 
 Within: TypeAlias = Callable[..., Operator]
 """Returns the nodes of a set that pass comparisons (sign, value)."""
 
-AttributeOf: TypeAlias = Callable[[str, int], tuple[str, str]]
-"""Returns the name and DuckDB type of an attribute of nodes or edges, from what is written at a position."""
-
-OWN_ATTRIBUTES = {"name": "VARCHAR", "key": "VARCHAR"}
-"""Attributes of all node types."""
 _MAX_ALTERNATIVES = 1_000
 """Limit on the moves of one relation of a step: its edges are not in ten years in 1,024 ways."""
-
-_NUMERIC = re.compile(r"(?:(?:U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?)|DOUBLE|FLOAT|DECIMAL[^\[]*)$")
-
-
-def is_number(sql_type: str) -> bool:
-    """Return whether a DuckDB type is one of numbers, which have a sum and an average."""
-    return bool(_NUMERIC.match(sql_type))
-
-
-def is_comparable(sql_type: str, other: str, *, by_day: bool = False) -> bool:
-    """Return whether values of two types compare; with ``by_day``, a date and a time too."""
-    categories = {_category(sql_type), _category(other)}
-    return len(categories) == 1 or (by_day and categories == {"DATE", "TIMESTAMP"})
 
 
 def is_about_set(test: syntax.Test) -> bool:
@@ -84,12 +65,10 @@ def is_of_attributes(test: syntax.Test) -> TypeGuard[syntax.Comparison]:
 
 
 @dataclass
-class ConditionResolver(ABC):
+class ConditionResolver(AttributeResolver):
     """The part of the resolver for tests and totals; the rest is in :mod:`kbkit.answers.resolve`."""
 
-    schema: Schema
     saved: Mapping[str, str | None]
-    text: str
     parameters: dict[str, Parameter] = field(default_factory=dict)
 
     @abstractmethod
@@ -99,10 +78,6 @@ class ConditionResolver(ABC):
     @abstractmethod
     def steps(self, node_type: str | None, path: syntax.PathFunction) -> tuple[MeasureStep, ...]:
         """Resolve a path from each node of a type."""
-
-    def error(self, message: str, at: int, *hints: Part) -> ExpressionError:
-        """Return an error with its position."""
-        return ExpressionError(message, *hints, text=self.text, at=at)
 
     # -- tests --------------------------------------------------------------------------------------------------------
 
@@ -143,8 +118,8 @@ class ConditionResolver(ABC):
     def compared(self, source: Operator, test: syntax.Comparison) -> Operator:
         """Return the nodes whose measure compares with a constant, another measure of theirs, or a value."""
         measure, other = self.measure(source.type, test.measure, test.at), test.value
-        if isinstance(other, (syntax.PathFunction, syntax.OtherAttribute)):
-            if isinstance(other, syntax.PathFunction):
+        if isinstance(other, (syntax.DateFunction, syntax.PathFunction, syntax.OtherAttribute)):
+            if not isinstance(other, syntax.OtherAttribute):
                 mine = self.measure(source.type, other, other.at)
             else:
                 mine = AttributeMeasure(*self.other_attribute(other, functools.partial(self.attribute, source.type)))
@@ -159,30 +134,17 @@ class ConditionResolver(ABC):
                 total = replace(total, op="max" if test.op[0] == "<" else "min")
             return MeasureFilter(source, measure, test.op, ValueOf(root, total, str(other)))
 
+        self.check_month(measure, other, test.at)
         base = measure.op if isinstance(measure, PathMeasure) else measure.name
 
         def within(source: Operator, *tests: tuple[str, syntax.Value]) -> Operator:
             for op, value in tests:
-                parameter = self.parameter(value, measure.sql_type, test.at, True, base)
+                parameter = self.parameter(value, measure.sql_type.removesuffix("[]"), test.at, True, base)
                 source = MeasureFilter(source, measure, op, parameter)
             return source
 
         periods = self.periods(measure.sql_type, test.op, (other,))
         return self.dated(source, test.op, (other,), periods, within) if periods else within(source, (test.op, other))
-
-    def check_comparable(
-        self, test: syntax.Comparison, measure: Measure, sql_type: str, *, by_day: bool = False
-    ) -> None:
-        """Raise an error unless the value on the right has a type that the measure compares with.
-
-        ``by_day``: a date compares with a time too.
-        """
-        other = test.value
-        assert isinstance(other, (syntax.PathFunction, syntax.Aggregate, syntax.OtherAttribute))
-        if not is_comparable(measure.sql_type, sql_type, by_day=by_day):
-            shown = other.name if isinstance(other, syntax.OtherAttribute) else f"{other.op}(...)"
-            message = f"{test.measure} is {measure.sql_type}, but {shown} is {sql_type}"
-            raise self.error(message, other.at, "Compare numbers with numbers, texts with texts, dates with dates")
 
     def pair(self, test: syntax.Comparison, attribute: AttributeOf) -> AttributeCondition:
         """Resolve a comparison of two attributes of a node or of an edge, which ``attribute`` resolves."""
@@ -193,70 +155,18 @@ class ConditionResolver(ABC):
         self.check_comparable(test, mine, theirs.sql_type, by_day=True)
         return AttributeCondition(mine.name, mine.sql_type, test.op, other=theirs)
 
-    def other_attribute(self, other: syntax.OtherAttribute, attribute: AttributeOf) -> tuple[str, str]:
-        """Return the name and DuckDB type of an attribute on the right side, where a text without quotes is one."""
-        try:
-            return attribute(other.name, other.at)
-        except ExpressionError as error:
-            hint = f"Put a text in quotes: {syntax.quoted(other.name)}. "
-            raise self.error(error.problem, other.at, hint, *error.hints) from None
-
     def measure(self, node_type: str | None, measure: syntax.Measure, at: int) -> Measure:
-        """Resolve an attribute or a function of a path."""
+        """Resolve an attribute, or a function of dates or of a path."""
         if not isinstance(measure, syntax.PathFunction):
-            return AttributeMeasure(*self.attribute(node_type, measure, at))
+            return self.own_measure(measure, at, functools.partial(self.attribute, node_type))
         path = PathMeasure(self.steps(node_type, measure), str(measure), measure.op)
         if measure.attribute is None:
             return path
         of_edges = self.measured_edges(path, measure.attribute, measure.at)
-        attribute = of_edges or AttributeMeasure(*self.attribute(path.end, measure.attribute, measure.at))
+        of_nodes = functools.partial(self.attribute, path.end)
+        attribute = of_edges or self.own_measure(measure.attribute, measure.at, of_nodes)
         self.check_numbers(measure.op, attribute, measure.at)
         return replace(path, attribute=attribute, of_edges=of_edges is not None)
-
-    def measured_edges(self, path: PathMeasure, written: str, at: int) -> AttributeMeasure | None:
-        """Return the attribute of the edges of the last step with a name, if the nodes at its end have none."""
-        own = [*OWN_ATTRIBUTES, *(a.name for a in self.schema.type(path.end).attributes)] if path.end else []
-        [move, *others] = path.steps[-1].moves
-        if move.closure or written.casefold() in (name.casefold() for name in own):
-            return None
-        known = {a.name.casefold(): a for a in self.schema.relation(move.relation).attributes}
-        found = known.get(written.casefold())
-        if others and found and {other.relation for other in others} == {move.relation}:
-            message = f"{path.op}(...) needs edges of one period, but [{move.relation}] has conditions with several"
-            raise self.error(message, at, "Use one date, or a range such as {attribute >= 2020, attribute < 2022}")
-        return None if found is None or others else AttributeMeasure(found.name, found.type)
-
-    def check_numbers(self, op: str, measure: Measure, at: int) -> None:
-        """Raise an error for a sum or average of values that are not numbers."""
-        if op in ("sum", "avg") and not is_number(measure.sql_type):
-            hint = f"values(..., {syntax.identifier(measure.text)}) lists its values"
-            message = f"{op} needs an attribute with numbers, but {measure.text} is {measure.sql_type}"
-            raise self.error(message, at, hint)
-
-    def attribute(self, node_type: str | None, written: str, at: int) -> tuple[str, str]:
-        """Return the name and DuckDB type of an attribute."""
-        known = dict(OWN_ATTRIBUTES)
-        if node_type is not None:
-            known |= {a.name: a.type for a in self.schema.type(node_type).attributes}
-        where = f" of {node_type} nodes" if node_type else " of nodes of any type"
-        return self.known_attribute(known, written, at, where)
-
-    def edge_attribute(self, relation: Relation, written: str, at: int) -> tuple[str, str]:
-        """Return the name and DuckDB type of an attribute of a relation's edges."""
-        if not relation.attributes:
-            others = [f"[{other.name}]" for other in self.schema.relations if other.attributes]
-            hint = f"Relations with attributes: {', '.join(others[:8])}" if others else "No relation of this KB has any"
-            raise self.error(f"The edges of [{relation.name}] have no attributes", at, hint)
-        known = {a.name: a.type for a in relation.attributes}
-        return self.known_attribute(known, written, at, f" of the edges of [{relation.name}]")
-
-    def known_attribute(self, known: Mapping[str, str], written: str, at: int, where: str) -> tuple[str, str]:
-        """Return the name and DuckDB type of one of the ``known`` attributes, in any case."""
-        folded = {name.casefold(): name for name in known}
-        name = written if written in known else folded.get(written.casefold())
-        if name is None:
-            raise self.error(f"Unknown attribute {written!r}{where}", at, suggest(written, known))
-        return name, known[name]
 
     def edge_test(self, relation: Relation, test: syntax.Test) -> list[tuple[AttributeCondition, ...]]:
         """Resolve a test of a relation's edges: alternatives, each of conditions that an edge must meet together."""
@@ -389,7 +299,7 @@ class ConditionResolver(ABC):
         if group.attribute is None:
             return measure
         assert isinstance(measure, PathMeasure)
-        attribute = AttributeMeasure(*self.attribute(measure.end, group.attribute, group.at))
+        attribute = self.own_measure(group.attribute, group.at, functools.partial(self.attribute, measure.end))
         return ReachedAttribute(measure, attribute, measure.end, str(group))
 
     def having(self, total: Total, test: syntax.GroupTest) -> HavingTest:
@@ -405,10 +315,14 @@ class ConditionResolver(ABC):
         """Return the number of a column of a table of groups, by which its rows are sorted or selected."""
         names = [column.name for column in group_columns(total)]
         folded = [name.casefold() for name in names]
-        if isinstance(name, syntax.PathFunction) or name.casefold() not in folded:
+        if isinstance(name, syntax.PathFunction) or str(name).casefold() not in folded:
             message = f"{name} is not a column of the groups"
-            raise self.error(message, at, f"Use one of {', '.join(map(syntax.identifier, names))}")
-        return folded.index(name.casefold())
+            written = [
+                c.measure.written if isinstance(c.measure, AttributeMeasure) else syntax.identifier(c.name)
+                for c in group_columns(total)
+            ]
+            raise self.error(message, at, f"Use one of {', '.join(written)}")
+        return folded.index(str(name).casefold())
 
     # -- parameters ---------------------------------------------------------------------------------------------------
 
@@ -439,9 +353,3 @@ class ConditionResolver(ABC):
 
 def _kind(node_type: str | None, is_value: bool) -> str:
     return f"a value ({node_type})" if is_value else f"a node ({node_type or '*'})"
-
-
-def _category(sql_type: str) -> str:
-    """Return what values of a type can be compared with."""
-    element = sql_type.removesuffix("[]")
-    return "number" if is_number(element) else element

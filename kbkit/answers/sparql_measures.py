@@ -10,6 +10,7 @@ from kbkit.answers.algebra import (
     AllNodes,
     AttributeFilter,
     AttributeMeasure,
+    DateMeasure,
     Extreme,
     GroupKey,
     Measure,
@@ -159,7 +160,7 @@ class SparqlMeasures(ABC):
         value, measure = operator.other, operator.measure
         lines, mine = self.measured(operator.source, measure, node)
         if isinstance(value, str):
-            constant = self.value(value, measure.sql_type)
+            constant = self.value(value, measure.sql_type.removesuffix("[]"))
             other = f"xsd:integer({constant})" if measure.sql_type == "BOOLEAN" else constant
             return [*lines, f"FILTER({mine} {operator.op} {other})"]
         if isinstance(value, ValueOf):
@@ -203,6 +204,8 @@ class SparqlMeasures(ABC):
 
     def item(self, measure: AttributeMeasure, node: str, *, of_edges: bool = False) -> tuple[list[str], str]:
         """Return lines that bind a new variable to each value of an attribute but NaN, and an expression of it."""
+        if isinstance(measure, DateMeasure):
+            return self.of_dates(measure, node, of_edges=of_edges)
         line, value = (self.edge_attribute if of_edges else self.attribute)(measure.name, node)
         element = measure.sql_type.removesuffix("[]")
         known = [f"FILTER({value} = {value})"] if element in ("DOUBLE", "FLOAT") else []
@@ -210,6 +213,41 @@ class SparqlMeasures(ABC):
             line,
             *known,
         ], f"xsd:integer({value})" if element == "BOOLEAN" else value  # engines do not order booleans
+
+    def of_dates(self, measure: DateMeasure, node: str, *, of_edges: bool) -> tuple[list[str], str]:
+        """Return lines that bind a new variable to each value of a function of dates, and the variable."""
+        lines, dates = [], []
+        for date in measure.dates:
+            inner, variable = self.item(date, node, of_edges=of_edges)
+            lines += inner
+            dates.append(variable)
+        value = self.variable(measure.op)
+        if measure.op == "year":
+            return [*lines, f"BIND(YEAR({dates[0]}) AS {value})", f"FILTER(BOUND({value}))"], value
+        if measure.op == "month":  # infinity has none, but a text
+            text = f'REPLACE(STR({dates[0]}), "^(-?[0-9]+-[0-9]+).*", "$1")'
+            return [*lines, f"FILTER(MONTH({dates[0]}) > 0)", f"BIND({text} AS {value})"], value
+        days = []
+        for variable in dates:
+            inner, day = self.day_number(variable)
+            lines += inner
+            days.append(day)
+        lines.append(f"BIND(xsd:integer({days[1]} - {days[0]}) AS {value})")
+        return [*lines, f"FILTER(BOUND({value}))"], value
+
+    def day_number(self, date: str) -> tuple[list[str], str]:
+        """Return lines that number the days of all dates, because SPARQL 1.1 has no difference; and the number.
+
+        A year of this number starts in March, so that the last of its months is the one whose length varies.
+        """
+        early, year, day = (self.variable(name) for name in ("early", "years", "day"))
+        months = f"(153 * (MONTH({date}) + 12 * {early} - 3) + 2) / 5"
+        leap = f"FLOOR({year} / 4) - FLOOR({year} / 100) + FLOOR({year} / 400)"
+        return [
+            f"BIND(IF(MONTH({date}) < 3, 1, 0) AS {early})",
+            f"BIND(YEAR({date}) + 4800 - {early} AS {year})",
+            f"BIND(DAY({date}) + FLOOR({months}) + 365 * {year} + {leap} AS {day})",
+        ], day
 
     def counted(self, measure: PathMeasure, source: Operator, node: str, number: str) -> list[str]:
         """Return a sub-select of the source's nodes with a value, and the value of a measure along a path."""
@@ -301,6 +339,8 @@ def indented(lines: Sequence[str]) -> list[str]:
 def _same_terms(measure: Measure, other: Measure) -> bool:
     """Return whether equal values of two measures are the same RDF terms."""
     if not isinstance(measure, AttributeMeasure) or not isinstance(other, AttributeMeasure):
+        return False
+    if isinstance(measure, DateMeasure):  # its variable is bound in the end, and cannot be before
         return False
     kinds = {m.sql_type.removesuffix("[]") for m in (measure, other)}
     return len(kinds) == 1 and not kinds & {"DOUBLE", "FLOAT", "BOOLEAN"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from kbkit.answers.algebra import AttributeCondition, AttributeMeasure, PathMeasure
+from kbkit.answers.algebra import AttributeCondition, AttributeMeasure, DateMeasure, PathMeasure
 from kbkit.answers.bind import Constant
 from kbkit.schema import literal, quote
 from kbkit.stores.node_directory import NodeRow
@@ -74,21 +74,48 @@ def by_day(sql_type: str, other: str) -> tuple[bool, bool]:
     return times[0] and other == "DATE", times[1] and sql_type == "DATE"
 
 
-def measure_sql(attribute: AttributeMeasure, op: str) -> tuple[str, str]:
+def column_sql(attribute: AttributeMeasure, table: str = "") -> str:
+    """Return the SQL of an attribute's column, or of a function of dates; ``table`` precedes names: ``t.``."""
+    if not isinstance(attribute, DateMeasure):
+        return f"{table}{identifier(attribute.name)}"
+    columns = [column_sql(date, table) for date in attribute.dates]
+    if not attribute.sql_type.endswith("[]"):
+        return _date_sql(attribute.op, columns)
+    item = free_name("item", *attribute.dates)
+    return f"list_transform({columns[0]}, lambda {item}: {_date_sql(attribute.op, [item])})"
+
+
+def known_column(attribute: AttributeMeasure, table: str = "") -> str:
+    """Return the condition that an attribute that is no list, or a function of dates, has a value."""
+    if isinstance(attribute, DateMeasure) and attribute.op == "month":
+        attribute = DateMeasure.of("year", attribute.dates)  # shorter
+    return known_sql(column_sql(attribute, table), attribute.sql_type)
+
+
+def _date_sql(op: str, dates: Sequence[str]) -> str:
+    if op == "days":
+        return f"date_diff('day', {', '.join(dates)})"
+    if op == "year":
+        return f"year({dates[0]})"
+    # Unlike strftime, this is NULL for infinity, and the same as in RDF before Christ.
+    return f"regexp_replace(format('{{:05d}}-{{:02d}}', year({dates[0]}), month({dates[0]})), '^0', '')"
+
+
+def measure_sql(attribute: AttributeMeasure, op: str, table: str = "") -> tuple[str, str]:
     """Return the SQL of an attribute's value, and the condition that there is one.
 
-    The value of a list is its greatest (``op`` is max) or least (min) element.
+    The value of a list is its greatest (``op`` is max) or least (min) element. ``table`` precedes names: ``t.``.
     """
-    column, element = identifier(attribute.name), attribute.sql_type.removesuffix("[]")
+    column, element = column_sql(attribute, table), attribute.sql_type.removesuffix("[]")
     if element == attribute.sql_type:
-        return column, known_sql(column, element)
+        return column, known_column(attribute, table)
     value = f"list_{op}(list_filter({column}, lambda item: {known_sql('item', element)}))"
     return value, f"{value} IS NOT NULL"
 
 
 def item_sql(attribute: AttributeMeasure) -> str:
     """Return the SQL of an attribute's value, or of each element of a list."""
-    column = identifier(attribute.name)
+    column = column_sql(attribute)
     return f"unnest({column})" if attribute.sql_type.endswith("[]") else column
 
 
@@ -97,7 +124,7 @@ def attribute_values(table: str, measure: AttributeMeasure) -> str:
     value = item_sql(measure)
     element = measure.sql_type.removesuffix("[]")
     if element == measure.sql_type:
-        return f"(SELECT id, {value} AS value FROM {table} WHERE {known_sql(value, element)})"
+        return f"(SELECT id, {value} AS value FROM {table} WHERE {known_column(measure)})"
     items = f"SELECT DISTINCT id, {value} AS value FROM {table}"
     return f"(SELECT id, value FROM ({items}) WHERE {known_sql('value', element)})"
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Any, TypeAlias
 
+from kbkit.answers.date_functions import DateFunction
 from kbkit.answers.syntax_tree import (
     PRECEDENCE,
     Aggregate,
@@ -45,6 +46,7 @@ __all__ = [
     "Combine",
     "Comparison",
     "Condition",
+    "DateFunction",
     "Edge",
     "Expression",
     "Filter",

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from kbkit.answers.date_functions import DateFunction
 from kbkit.answers.written import identifier, in_backticks, quoted
 
 _PLAIN_RELATION = re.compile(r"[^\s\[\]{}|!^*+`<](?:[^\[\]{}|*+`\n]*[^\s\[\]{}|*+`])?")
@@ -88,7 +89,7 @@ class PathFunction:
     arrows: tuple[str, ...]
     at: int = _at()
     op: str = "count"
-    attribute: str | None = None
+    attribute: str | DateFunction | None = None
 
     @property
     def path(self) -> str:
@@ -104,11 +105,11 @@ class PathFunction:
         return f"{self.path.removesuffix(str(last))}({last})"
 
     def __str__(self) -> str:
-        return f"{self.op}({self.path}{'' if self.attribute is None else f', {identifier(self.attribute)}'})"
+        return f"{self.op}({self.path}{'' if self.attribute is None else f', {_measure(self.attribute)}'})"
 
 
-Measure: TypeAlias = str | PathFunction
-"""A value of each node: an attribute or a function of a path."""
+Measure: TypeAlias = str | DateFunction | PathFunction
+"""A value of each node: an attribute, a function of its dates, or one of a path."""
 
 
 @dataclass(frozen=True)
@@ -132,29 +133,29 @@ class Comparison:
 
     measure: Measure
     op: str
-    value: Value | OtherAttribute | PathFunction | Aggregate
+    value: Value | OtherAttribute | DateFunction | PathFunction | Aggregate
     at: int = _at()
 
     def __str__(self) -> str:
-        measure = self.measure if isinstance(self.measure, PathFunction) else _attribute(self.measure)
+        measure = _attribute(self.measure) if isinstance(self.measure, str) else self.measure
         value = _value(self.value) if isinstance(self.value, (str, int, float, Slot)) else self.value
         return f"{measure} {self.op} {value}"
 
 
 @dataclass(frozen=True)
 class Group:
-    """What nodes are grouped by: an attribute, the nodes that a path reaches, or ``attribute`` of these."""
+    """What nodes are grouped by: a measure of their own, the nodes that a path reaches, or ``attribute`` of these."""
 
     measure: Measure
     at: int = _at()
-    attribute: str | None = None
+    attribute: str | DateFunction | None = None
 
     def __str__(self) -> str:
         if not isinstance(self.measure, PathFunction):
             return _measure(self.measure)
         if self.attribute is None:
             return self.measure.path
-        return f"{self.measure.path_to_attribute}.{identifier(self.attribute)}"
+        return f"{self.measure.path_to_attribute}.{_measure(self.attribute)}"
 
 
 @dataclass(frozen=True)
@@ -319,13 +320,13 @@ class ValueColumn:
 class GroupTest:
     """A comparison of a column of groups with a number; ``op`` is one of = != < <= > >=."""
 
-    column: str
+    column: str | DateFunction
     op: str
     value: int | float
     at: int = _at()
 
     def __str__(self) -> str:
-        return f"{identifier(self.column)} {self.op} {self.value}"
+        return f"{_measure(self.column)} {self.op} {self.value}"
 
 
 @dataclass(frozen=True)
@@ -399,4 +400,4 @@ def _attribute(name: str) -> str:
 
 
 def _measure(measure: Measure) -> str:
-    return str(measure) if isinstance(measure, PathFunction) else identifier(measure)
+    return identifier(measure) if isinstance(measure, str) else str(measure)

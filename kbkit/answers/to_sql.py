@@ -14,6 +14,7 @@ from kbkit.answers.algebra import (
     AllNodes,
     AttributeFilter,
     AttributeMeasure,
+    DateMeasure,
     Difference,
     Extreme,
     Hop,
@@ -36,10 +37,11 @@ from kbkit.answers.columns import columns
 from kbkit.answers.sql_parts import (
     PLAIN,
     attribute_values,
+    column_sql,
     condition_sql,
     constant_sql,
     identifier,
-    known_sql,
+    known_column,
     measure_sql,
     sql_sign,
 )
@@ -262,10 +264,12 @@ class _Sql:
         tests = self.edge_tests(move)
         if step.within is not None:
             tests.append(f"{far} IN (SELECT id FROM {self.table(step.within)})")
-        column, kind = identifier(measure.attribute.name), measure.attribute.sql_type
-        tests += [known_sql(column, kind)] if not kind.endswith("[]") else []
+        attribute = measure.attribute
+        column, kind = column_sql(attribute), attribute.sql_type
+        tests += [known_column(attribute)] if not kind.endswith("[]") else []
         where = f" WHERE {_all(tests)}" if tests else ""
-        shown = column if kind.endswith("[]") else f"{column} AS value"
+        stored = attribute.dates[0] if isinstance(attribute, DateMeasure) else attribute
+        shown = column_sql(stored) if kind.endswith("[]") else f"{column} AS value"
         edges = f"(SELECT {near} AS id, {shown} FROM {identifier(self.schema.relation(move.relation).table)}{where})"
         return reached, attribute_values(edges, measure.attribute) if kind.endswith("[]") else edges
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from kbkit.answers.algebra import AttributeMeasure, GroupKey, Measure, PathMeasure, Total
 from kbkit.answers.columns import TotalColumn, columns, group_columns
-from kbkit.answers.sql_parts import attribute_values, identifier, known_sql, measure_sql, path_values
+from kbkit.answers.sql_parts import attribute_values, column_sql, identifier, known_sql, measure_sql, path_values
 
 REFERENCE = "{0}.type || '#' || {0}.key"
 """The reference of a node."""
@@ -94,12 +94,17 @@ class TotalSql:
             f"{limited(keys, total.limit)}{sorted_by(keys, ['s.id'])}"
         )
 
+    @property
+    def prefix(self) -> str:
+        """What precedes the names of attributes in :meth:`listed`."""
+        return "n." if self.table == "nodes" else "t."
+
     def cell(self, column: TotalColumn, joins: dict[PathMeasure, str]) -> str:
         """Return the SQL of a cell: NaN is missing, and a list has its distinct elements, sorted."""
         if isinstance(column.measure, PathMeasure):
             return f"{joins.setdefault(column.measure, f'c{len(joins) + 1}')}.value"
-        assert column.measure is not None
-        name = f"{'n' if self.table == 'nodes' else 't'}.{identifier(column.measure.name)}"
+        assert isinstance(column.measure, AttributeMeasure)
+        name = column_sql(column.measure, self.prefix)
         element = column.sql_type.removesuffix("[]")
         if element != column.sql_type:
             present = f"list_filter({name}, lambda item: {known_sql('item', element)})"
@@ -110,8 +115,7 @@ class TotalSql:
         """Return the SQL of a key for sorting: of a list, its greatest or least element."""
         assert not isinstance(key, int)
         if isinstance(key, AttributeMeasure) and key.sql_type.endswith("[]"):
-            value = measure_sql(key, "max" if descending else "min")[0]
-            return value.replace(identifier(key.name), f"t.{identifier(key.name)}", 1)
+            return measure_sql(key, "max" if descending else "min", self.prefix)[0]
         return self.cell(TotalColumn("", key.sql_type, key), joins)
 
     # -- a row for each group -----------------------------------------------------------------------------------------

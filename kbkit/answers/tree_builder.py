@@ -13,12 +13,14 @@ from typing import Any
 
 import lark
 
+from kbkit.answers.date_functions import DATE_FUNCTIONS, USES
 from kbkit.answers.errors import ExpressionError, relation_alone
 from kbkit.answers.syntax import (
     Aggregate,
     Combine,
     Comparison,
     Condition,
+    DateFunction,
     Edge,
     Expression,
     Filter,
@@ -95,7 +97,8 @@ class _Builder(lark.Transformer[lark.Token, Any]):
 
     def group_by(self, parts: list[Any]) -> Group:
         measure, *attribute = parts
-        end = next((_plain(token) for token in attribute if token is not None), None)
+        end = next((_measure(part)[0] for part in attribute if part is not None), None)
+        assert not isinstance(end, PathFunction)
         return Group(*_measure(measure), end)
 
     def path_of(self, parts: list[Any]) -> PathFunction:
@@ -104,11 +107,12 @@ class _Builder(lark.Transformer[lark.Token, Any]):
     def havings(self, parts: list[Any]) -> tuple[GroupTest, ...]:
         return tuple(parts[1:])
 
-    def having(self, parts: list[lark.Token]) -> GroupTest:
-        column, op, value = parts
+    def having(self, parts: list[Any]) -> GroupTest:
+        (column, at), op, value = _measure(parts[0]), *parts[1:]
         number = _constant(value)
         assert isinstance(number, (int, float))
-        return GroupTest(_plain(column), str(op), number, column.start_pos or 0)
+        assert not isinstance(column, PathFunction)
+        return GroupTest(column, str(op), number, at)
 
     def orders(self, parts: list[Any]) -> tuple[Order, ...]:
         return tuple(parts[1:])
@@ -195,8 +199,18 @@ class _Builder(lark.Transformer[lark.Token, Any]):
 
     def path_function(self, parts: list[Any]) -> PathFunction:
         op, *path, attribute = parts
-        end = None if attribute is None else _plain(attribute)
+        end = None if attribute is None else _measure(attribute)[0]
+        assert not isinstance(end, PathFunction)
         return PathFunction(tuple(path[1::2]), _arrows(path[0::2]), op.start_pos or 0, str(op), end)
+
+    def date_function(self, parts: list[lark.Token]) -> DateFunction:
+        op, *dates = parts
+        number = DATE_FUNCTIONS[op]
+        if len(dates) != number:
+            message = f"{op} takes {'one date' if number == 1 else f'{number} dates'}"
+            at = dates[number].start_pos if len(dates) > number else op.start_pos
+            raise ExpressionError(message, f"Write {USES[op]}", at=at or 0)
+        return DateFunction(str(op), tuple(map(_plain, dates)), op.start_pos or 0)
 
     def value(self, parts: list[lark.Token]) -> Any:
         return _constant(parts[0])
@@ -234,8 +248,8 @@ def _positive(token: lark.Token) -> int:
 
 
 def _measure(part: Any) -> tuple[Measure, int]:
-    """Return a measure, an attribute or a function of a path, and its position."""
-    return (part, part.at) if isinstance(part, PathFunction) else (_plain(part), part.start_pos or 0)
+    """Return a measure, an attribute or a function of dates or of a path, and its position."""
+    return (_plain(part), part.start_pos or 0) if isinstance(part, lark.Token) else (part, part.at)
 
 
 def _slot(token: lark.Token) -> Slot:

@@ -14,6 +14,7 @@ from kbkit.answers.algebra import (
     AttributeCondition,
     AttributeFilter,
     AttributeMeasure,
+    DateMeasure,
     Difference,
     Extreme,
     GroupKey,
@@ -36,7 +37,7 @@ from kbkit.answers.edge_facts import EdgeFact, edge_facts
 from kbkit.answers.evaluate import SingleEvaluator
 from kbkit.answers.prover import Evidence, Note, Prover
 from kbkit.answers.session import Session
-from kbkit.answers.sql_parts import measure_sql
+from kbkit.answers.sql_parts import column_sql, measure_sql
 from kbkit.answers.syntax import Edge, identifier, quoted
 from kbkit.answers.value_rows import values_of
 from kbkit.schema import quote
@@ -167,13 +168,20 @@ class _Facts:
 
     def _measured(self, node_type: str | None, measure: Measure, nodes: Ids, op: str = "") -> list[str]:
         """Return ``measure = value`` for each of some nodes; with ``op``, max or min, one element of a list."""
+        each = self._each(node_type, measure, nodes, op)
+        return [f"{measure.text} = {value}{origin}" for value, origin in each]
+
+    def _each(self, node_type: str | None, measure: Measure, nodes: Ids, op: str = "") -> list[tuple[str, str]]:
+        """Return the value of a measure for each of some nodes, and what it is of ("" for an attribute)."""
         if isinstance(measure, PathMeasure):
-            return [f"{measure.text} = {value}{origin}" for value, origin in self._along_path(measure, nodes)]
-        value = measure_sql(measure, op)[0] if op else quote(measure.name)
-        sql = f"SELECT {value} FROM {self.session.table(node_type)} WHERE id IN (SELECT unnest($ids)) ORDER BY id"
-        return [
-            f"{measure.name} = {_cell(v)}" for (v,) in self.session.stores.tables.rows(sql, {"ids": nodes.tolist()})
-        ]
+            return self._along_path(measure, nodes)
+        columns = [measure_sql(measure, op)[0] if op else column_sql(measure)]
+        if isinstance(measure, DateMeasure):
+            columns += [f"{column_sql(date)}::VARCHAR" for date in measure.dates]
+        table = self.session.table(node_type)
+        sql = f"SELECT {', '.join(columns)} FROM {table} WHERE id IN (SELECT unnest($ids)) ORDER BY id"
+        rows = self.session.stores.tables.rows(sql, {"ids": nodes.tolist()})
+        return [(_cell(value), f" from {' to '.join(dates)}" if all(dates) and dates else "") for value, *dates in rows]
 
     def _along_path(self, measure: PathMeasure, nodes: Ids) -> list[tuple[str, str]]:
         """Return the value of a measure for each of some nodes, and of how many nodes it is ("" for their number)."""
@@ -210,8 +218,8 @@ class _Facts:
         value, mine = operator.other, self._measured(operator.type, operator.measure, nodes)
         if isinstance(value, str):
             return [[text] for text in mine]
-        if isinstance(value, PathMeasure):
-            theirs = [f"{other} = {value.text}{origin}" for other, origin in self._along_path(value, nodes)]
+        if isinstance(value, (AttributeMeasure, PathMeasure)):
+            theirs = [f"{other} = {value.text}{origin}" for other, origin in self._each(operator.type, value, nodes)]
             return [[f"{text} {operator.op} {other}"] for text, other in zip(mine, theirs, strict=True)]
         assert isinstance(value, ValueOf)
         if value.total.op == "values":
@@ -285,13 +293,13 @@ def _nested(operator: Operator, bound: Bindings) -> str:
 
 
 def _measure(measure: Measure) -> str:
-    return identifier(measure.name) if isinstance(measure, AttributeMeasure) else measure.text
+    return measure.written if isinstance(measure, AttributeMeasure) else measure.text
 
 
 def group_text(group: GroupKey) -> str:
     """Return what nodes are grouped by, as it is written in expressions."""
     if isinstance(group, AttributeMeasure):
-        return identifier(group.name)
+        return group.written
     return group.text if isinstance(group, ReachedAttribute) else group.text.removeprefix("count(").removesuffix(")")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kbkit.answers.resolve_conditions import is_number
+from kbkit.answers.resolve_attributes import is_number
 from kbkit.english.headings import attribute_heading
 from kbkit.graph.nodes import degrees_of_all
 from kbkit.schema import quote

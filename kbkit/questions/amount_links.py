@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kbkit.answers.resolve_conditions import is_number
+from kbkit.answers.resolve_attributes import is_number
 from kbkit.english.question_words import MONEY
 from kbkit.english.words import singular
 from kbkit.questions.elements import Elements

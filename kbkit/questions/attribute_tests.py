@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from kbkit.answers.answer_set import AnswerSet
 from kbkit.answers.attribute_values import ColumnValues
-from kbkit.answers.resolve_conditions import is_number
+from kbkit.answers.resolve_attributes import is_number
 from kbkit.answers.syntax import (
     Condition,
     Expression,

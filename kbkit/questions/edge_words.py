@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from kbkit.answers.resolve_conditions import is_number
+from kbkit.answers.resolve_attributes import is_number
 from kbkit.answers.syntax import Condition
 from kbkit.english.attributes import words_of_name
 from kbkit.english.question_words import ORDINALS, SUPERLATIVES, TOTALS

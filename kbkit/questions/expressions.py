@@ -6,7 +6,7 @@ import math
 import sys
 from decimal import Decimal
 
-from kbkit.answers.resolve_conditions import is_number
+from kbkit.answers.resolve_attributes import is_number
 from kbkit.answers.syntax import (
     Aggregate,
     Combine,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from kbkit.answers.attribute_values import ColumnValues
-from kbkit.answers.resolve_conditions import is_number
+from kbkit.answers.resolve_attributes import is_number
 from kbkit.english.abbreviations import shortened
 from kbkit.english.question_words import (
     BIRTH,

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from itertools import product
 
-from kbkit.answers.resolve_conditions import is_comparable
+from kbkit.answers.resolve_attributes import is_comparable
 from kbkit.answers.syntax import Aggregate, Comparison, Nodes, OtherAttribute, ValueColumn
 from kbkit.english.question_words import FUNCTION_WORDS, PLAIN_WORDS, PRICES
 from kbkit.questions.attribute_tests import ConditionPart

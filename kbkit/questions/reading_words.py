@@ -6,6 +6,7 @@ for a benchmark, and nothing else.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from kbkit.answers.syntax import (
@@ -13,6 +14,7 @@ from kbkit.answers.syntax import (
     Combine,
     Comparison,
     Condition,
+    DateFunction,
     Edge,
     Expression,
     Filter,
@@ -149,7 +151,7 @@ class ReadingWords:
                 return f"{_quoted(test.attribute)} {verb} {' or '.join(map(str, test.values))}"
             case Comparison(value=Aggregate() as total):
                 return f"{self._measure(test.measure)} {_OPS[test.op]} the {self._total(total)}"
-            case Comparison(value=PathFunction() as other):
+            case Comparison(value=(DateFunction() | PathFunction()) as other):
                 return f"{self._measure(test.measure)} {_OPS[test.op]} the {self._measure(other)}"
             case Comparison(value=OtherAttribute(name=other)):
                 return f"{self._measure(test.measure)} {_OPS[test.op]} the {_quoted(other)}"
@@ -159,21 +161,22 @@ class ReadingWords:
 
     def _measure(self, measure: Measure) -> str:
         if not isinstance(measure, PathFunction):
-            return _quoted(measure)
+            return _own(measure)
         end = answer_type(measure.elements[-1])
         if end is None:
             raise _NoWordsError
         if measure.attribute is None:
             return f"number of {type_plural(end)}"
-        return f"{_TOTALS.get(measure.op, measure.op)} {attribute_heading(measure.attribute)} of {type_plural(end)}"
+        of = _own(measure.attribute, attribute_heading)
+        return f"{_TOTALS.get(measure.op, measure.op)} {of} of {type_plural(end)}"
 
     def _group(self, group: Group) -> str:
         if not isinstance(group.measure, PathFunction):
-            return _quoted(group.measure)
+            return _own(group.measure)
         end = answer_type(group.measure.elements[-1])
         if end is None:
             raise _NoWordsError
-        return type_noun(end) if group.attribute is None else f"{_quoted(group.attribute)} of the {type_noun(end)}"
+        return type_noun(end) if group.attribute is None else f"{_own(group.attribute)} of the {type_noun(end)}"
 
 
 class _NoWordsError(Exception):
@@ -192,6 +195,14 @@ def answer_type(tree: Expression | Step) -> str | None:
         case Combine():
             return answer_type(tree.parts[0])
     return None
+
+
+def _own(measure: str | DateFunction, named: Callable[[str], str] | None = None) -> str:
+    """Return an attribute, or a function of dates: *days from ordered to delivered*; ``named`` words an attribute."""
+    if isinstance(measure, str):
+        return (named or _quoted)(measure)
+    dates = list(map(_quoted, measure.dates))
+    return f"days from {dates[0]} to {dates[1]}" if measure.op == "days" else f"{measure.op} of {dates[0]}"
 
 
 def _quoted(attribute: str) -> str:

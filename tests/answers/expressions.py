@@ -14,7 +14,9 @@ from tests.answers.graphs import NAMES, VALUES, tick
 PLAIN = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 
 
-_LAST_ATTRIBUTE = re.compile(r"(?:^|\.)(`(?:[^`]|``)+`)$")
+_NAME = r"`(?:[^`]|``)+`"
+_LAST_ATTRIBUTE = re.compile(rf"(?:^|\.)({_NAME}|(?:year|month|days)\({_NAME}(?:, {_NAME})?\))$")
+_MONTHS = ["2024-02", "2023-12", "0800-12", "1990-01"]
 
 
 class Writer:
@@ -160,6 +162,8 @@ class Writer:
         if choice == 1:
             return self.compared(wanted)
         function = self.path_function(wanted)
+        if (made := self.of_dates(self.kinds(wanted))) and self.one_in(3):
+            function = made
         sign = self.rng.choice(["=", "!=", "<", "<=", ">", ">="])
         if choice == 2 and function is not None:
             mine = self.path_function(wanted) if self.one_in(2) else None
@@ -170,12 +174,14 @@ class Writer:
             return f"{left} {sign} {function[0]}"
         if function is None or self.one_in(2):
             attribute = self.rng.choice(self.attributes(wanted))
-            measure = tick(attribute) if function is None or self.one_in(2) else function[0]
+            measure = tick(attribute) if function is None or self.one_in(3) else function[0]
             per = f" per {self.group(wanted)}" if self.one_in(3) else ""
             if self.one_in(2):
                 return f"{self.rng.choice(['top', 'bottom'])} {self.constant(self.rng.randint(1, 4))} {measure}{per}"
             return f"{self.rng.choice(['max', 'min'])} {measure}{per}"
         text, kind = function
+        if "month(" in text and kind == "VARCHAR":
+            return f"{text} {sign} {self.constant(self.rng.choice(_MONTHS))}"
         is_number = kind in ("BIGINT", "DOUBLE")
         return f"{text} {sign} {self.constant(self.rng.randint(0, 4) if is_number else self.rng.choice(VALUES[kind]))}"
 
@@ -228,7 +234,28 @@ class Writer:
 
     def measure(self, wanted: str | None) -> str:
         function = self.path_function(wanted) if self.one_in(3) else None
-        return function[0] if function else tick(self.rng.choice(self.attributes(wanted)))
+        return function[0] if function else self.own(self.kinds(wanted))[0]
+
+    def own(self, kinds: Mapping[str, str]) -> tuple[str, str]:
+        """An attribute or, at times, a function of dates, and its DuckDB type."""
+        function = self.of_dates(kinds)
+        if function is not None and self.one_in(3):
+            return function
+        attribute = self.rng.choice(list(kinds))
+        return tick(attribute), kinds[attribute]
+
+    def of_dates(self, kinds: Mapping[str, str]) -> tuple[str, str] | None:
+        """A function of dates among attributes, and its DuckDB type; None without dates."""
+        fitting = [a for a, kind in kinds.items() if kind in ("DATE", "TIMESTAMP") or (self.wrong and self.one_in(9))]
+        if not fitting:
+            return None
+        op = self.rng.choice(["year", "month", "days"])
+        names = [tick(self.rng.choice(fitting)) for _ in range(1 + (op == "days"))]
+        return f"{op}({', '.join(names)})", "VARCHAR" if op == "month" else "BIGINT"
+
+    def kinds(self, wanted: str | None) -> dict[str, str]:
+        """The DuckDB types of the attributes of a type."""
+        return {name: self.graph.kinds.get(name, "VARCHAR") for name in self.attributes(wanted)}
 
     def path_function(self, wanted: str | None) -> tuple[str, str] | None:
         """A function of what a path reaches from nodes of a type, and its DuckDB type; see :meth:`count`."""
@@ -237,10 +264,14 @@ class Writer:
             return count and (count, "BIGINT")
         edges = {a: k for a, k in self.followed.items() if a not in self.attributes(self.reached)}
         if edges and self.one_in(2):
-            attribute = self.rng.choice(sorted(edges))
-            op = self.rng.choice(["count", "min", "max", *(["sum"] * (edges[attribute] == "BIGINT"))])
-            text = f"{op}({count.removeprefix('count(').removesuffix(')')}, {tick(attribute)})"
-            return text, "BIGINT" if op == "count" else edges[attribute].removesuffix("[]")
+            own, kind = self.own(edges)
+            op = self.rng.choice(["count", "min", "max", *(["sum"] * (kind == "BIGINT"))])
+            text = f"{op}({count.removeprefix('count(').removesuffix(')')}, {own})"
+            return text, "BIGINT" if op == "count" else kind.removesuffix("[]")
+        if (made := self.of_dates(self.kinds(self.reached))) and self.one_in(3):
+            op = self.rng.choice(["count", "min", "max", *(["sum", "avg"] * (made[1] == "BIGINT"))])
+            text = f"{op}({count.removeprefix('count(').removesuffix(')')}, {made[0]})"
+            return text, {"count": "BIGINT", "avg": "DOUBLE"}.get(op, made[1])
         attribute = self.rng.choice(self.attributes(self.reached))
         kind = self.plain_kind(attribute)
         values = [v for n in self.graph.nodes.values() for v in oracle.present(n, attribute)]
@@ -263,8 +294,8 @@ class Writer:
     def group(self, wanted: str | None) -> str:
         count = self.count(wanted) if self.one_in(2) else None
         if count is None:
-            return tick(self.rng.choice(self.attributes(wanted)))
-        attribute = f".{tick(self.rng.choice(self.attributes(self.reached)))}" if self.one_in(2) else ""
+            return self.own(self.kinds(wanted))[0]
+        attribute = f".{self.own(self.kinds(self.reached))[0]}" if self.one_in(2) else ""
         path = count.removeprefix("count(").removesuffix(")")
         return f"{path}{attribute}"
 

@@ -21,6 +21,8 @@ from kbkit.answers.parse import parse
 
 Ref = tuple[str, str]
 Triple = tuple[Ref, str, Ref]
+Made = str | syntax.DateFunction
+"""An attribute, or a function of dates, which is made of several."""
 
 
 _SIGNS = {
@@ -371,7 +373,7 @@ class Oracle:
         kind = "BIGINT" if measure.op == "count" else self.measured_attribute(wanted, measure)[1].removesuffix("[]")
         return "DOUBLE" if measure.op == "avg" else kind
 
-    def measured_attribute(self, wanted: str | None, measure: syntax.PathFunction) -> tuple[str, str]:
+    def measured_attribute(self, wanted: str | None, measure: syntax.PathFunction) -> tuple[Made, str]:
         """The attribute of which a function of a path is, and its DuckDB type; two empty texts for nodes."""
         if measure.attribute is None:
             return "", ""
@@ -386,17 +388,19 @@ class Oracle:
 
     def measured_edges(
         self, ref: Ref | None, wanted: str | None, measure: syntax.PathFunction
-    ) -> tuple[str, str, list[Any]] | None:
+    ) -> tuple[Made, str, list[Any]] | None:
         """The attribute of the edges of the last step and their values, if the nodes at its end have no such one."""
         *_, (here, edges, ways, there) = self.followed(ref, wanted, measure)
         try:
-            self.attribute(there.type, str(measure.attribute))
+            self.attribute(there.type, dates_of(measure.attribute)[0])
             return None
         except RefusedError:
             pass
+        if len({*dates_of(measure.attribute)}) > 1 and self.has(there.type, dates_of(measure.attribute)[1]):
+            return None
         relation = self.name_of(edges[0].relation, self.graph.relations)
         known = self.graph.edge_kinds.get(relation, {})
-        if len({*edges}) > 1 or edges[0].closure or measure.attribute not in known:
+        if len({*edges}) > 1 or edges[0].closure or not {*dates_of(measure.attribute)} <= {*known}:
             return None
         if any(has_periods(condition, known) for condition in edges[0].conditions):
             raise RefusedError("edges of several periods")
@@ -404,11 +408,11 @@ class Oracle:
             item
             for near, far, row in self.followed_edges(edges[0], ways[0])
             if near in here.nodes and far in there.nodes
-            for item in set(values(row.get(measure.attribute)))
+            for item in set(made(lambda name, row=row: values(row.get(name)), measure.attribute))  # type: ignore[misc,arg-type]
         ]
-        return measure.attribute, known[measure.attribute], found
+        return measure.attribute, made_kind(measure.attribute, known), found  # type: ignore[return-value,arg-type]
 
-    def along(self, ref: Ref, wanted: str | None, measure: syntax.PathFunction, name: str, kind: str) -> list[Any]:
+    def along(self, ref: Ref, wanted: str | None, measure: syntax.PathFunction, name: Made, kind: str) -> list[Any]:
         """The value of a function of a path from a node; none where no node at its end has a value."""
         ends = self.reached(ref, wanted, measure)
         if not name:
@@ -442,8 +446,8 @@ class Oracle:
                     {ref: [by_day(item, days) for item in items] for ref, items in side.items()}
                     for side in (each, theirs)
                 )
-        elif isinstance(other, syntax.PathFunction):
-            kinds.add(self.kind(source.type, other))
+        elif isinstance(other, (syntax.DateFunction, syntax.PathFunction)):
+            kinds.add(self.kind(source.type, other).removesuffix("[]"))
             theirs = self.measured(source, other)
         elif isinstance(other, syntax.Aggregate):
             found = self.value(other)
@@ -471,6 +475,12 @@ class Oracle:
             passing = [r for r, items in each.items() if any(during(item, condition, ends) for item in items)]
         else:
             value = cast(self.filled(given), kind)
+            if (
+                is_month(test.measure)
+                and not isinstance(given, syntax.Slot)
+                and not re.fullmatch(r"\d{4}-(0[1-9]|1[012])", str(value))
+            ):
+                raise RefusedError(f"{value} is no month")
             passing = [r for r, items in each.items() if any(compares(item, test.op, [value]) for item in items)]
         return Typed(source.type, frozenset(passing))
 
@@ -588,7 +598,7 @@ class Oracle:
         for measure, name in zip(measures, written, strict=True):
             is_path = isinstance(measure, syntax.PathFunction)
             names += ["node", "name"] if is_path else [name]
-        names = [name.casefold() for name in [*names, *(tree.ops if tree.op != "values" else ())]]
+        names = [str(name).casefold() for name in [*names, *(tree.ops if tree.op != "values" else ())]]
         made = []
         for chosen in sorted(groups, key=lambda c: self.group_positions(measures, c)):
             row: list[Any] = []
@@ -602,21 +612,21 @@ class Oracle:
                 results = self.several(tree, groups[chosen], columns or [{}], kinds or [""])
                 sorting += results
                 row += results
-            tested = [(test, sorting[names.index(test.column.casefold())]) for test in tree.having]
+            tested = [(test, sorting[names.index(str(test.column).casefold())]) for test in tree.having]
             if not all(value is not None and _SIGNS[test.op](value, test.value) for test, value in tested):
                 continue
             keys = []
             for order in tree.order:
-                if isinstance(order.measure, syntax.PathFunction) or order.measure.casefold() not in names:
+                if isinstance(order.measure, syntax.PathFunction) or str(order.measure).casefold() not in names:
                     raise RefusedError("not a column")
-                keys.append(sorting[names.index(order.measure.casefold())])
+                keys.append(sorting[names.index(str(order.measure).casefold())])
             made.append((tuple(keys), tuple(row)))
         for order in tree.order:
-            if isinstance(order.measure, syntax.PathFunction) or order.measure.casefold() not in names:
+            if isinstance(order.measure, syntax.PathFunction) or str(order.measure).casefold() not in names:
                 raise RefusedError("not a column")
         return self.ordered(tree, made)
 
-    def grouping(self, wanted: str | None, group: syntax.Group) -> str:
+    def grouping(self, wanted: str | None, group: syntax.Group) -> Made:
         """The name of the attribute that nodes are grouped by; empty if it is a path."""
         if not isinstance(group.measure, syntax.PathFunction):
             return self.attribute(wanted, group.measure)[0]
@@ -647,7 +657,7 @@ class Oracle:
             if sum(values[w] != values[ref] and best(values[ref], values[w]) == values[w] for w in members) < number
         )
 
-    def group_values(self, ref: Ref, wanted: str | None, group: syntax.Group, name: str) -> set[Any]:
+    def group_values(self, ref: Ref, wanted: str | None, group: syntax.Group, name: Made) -> set[Any]:
         """The values of an attribute of a node, or of the nodes that a path reaches from it."""
         is_own = not isinstance(group.measure, syntax.PathFunction)
         refs = [ref] if is_own else self.reached(ref, wanted, group.measure)
@@ -672,8 +682,20 @@ class Oracle:
         """Where a node is among all: its id, if known, else its name."""
         return self.graph.order.get(ref, ref)
 
-    def attribute(self, wanted: str | None, written: str) -> tuple[str, str]:
-        """The name and DuckDB type of an attribute of a type."""
+    def has(self, wanted: str | None, written: str) -> bool:
+        """Whether a type has an attribute."""
+        try:
+            self.attribute(wanted, written)
+        except RefusedError:
+            return False
+        return True
+
+    def attribute(self, wanted: str | None, written: Made) -> tuple[Any, str]:
+        """The name, or function of names, and DuckDB type of an attribute of a type."""
+        if isinstance(written, syntax.DateFunction):
+            both = [self.attribute(wanted, name) for name in written.dates]
+            function = replace(written, dates=tuple(name for name, _ in both))
+            return function, made_kind(function, dict(both))
         known = {"name": "VARCHAR", "key": "VARCHAR"}
         if wanted is not None:
             members = [n for n in self.graph.nodes.values() if n.has(wanted)]
@@ -723,8 +745,37 @@ class Oracle:
         return folded[0]
 
 
-def present(node: Node, attribute: str) -> list[Any]:
+def dates_of(attribute: Made | None) -> tuple[str, ...]:
+    """The names of an attribute or of those in a function."""
+    return attribute.dates if isinstance(attribute, syntax.DateFunction) else (str(attribute),)
+
+
+def made_kind(attribute: Made, known: Mapping[str, str]) -> str:
+    """The DuckDB type of an attribute or a function of dates; refuses a function of what is no date."""
+    kinds = [known[name] for name in dates_of(attribute)]
+    if isinstance(attribute, str):
+        return kinds[0]
+    plain = {kind.removesuffix("[]") for kind in kinds}
+    if not plain <= {"DATE", "TIMESTAMP"} or (len(kinds) > 1 and any(kind.endswith("[]") for kind in kinds)):
+        raise RefusedError("no dates")
+    return f"{'VARCHAR' if attribute.op == 'month' else 'BIGINT'}{'[]' * kinds[0].endswith('[]')}"
+
+
+def made(values_of: Callable[[str], list[Any]], attribute: Made) -> list[Any]:
+    """The values of an attribute or a function of dates, from those of the attributes of a name."""
+    if isinstance(attribute, str):
+        return values_of(attribute)
+    items = [values_of(name) for name in attribute.dates]
+    if attribute.op == "days":
+        days = [[dt.date(item.year, item.month, item.day) for item in each] for each in items]
+        return [(end - start).days for start, end in itertools.product(*days)]
+    return [item.year if attribute.op == "year" else f"{item.year:04}-{item.month:02}" for item in items[0]]
+
+
+def present(node: Node, attribute: Made) -> list[Any]:
     """The values of an attribute: none where it is missing, several for a list."""
+    if isinstance(attribute, syntax.DateFunction):
+        return made(lambda name: present(node, name), attribute)
     own = {"name": node.name, "key": node.key}
     return values(
         own.get(attribute, node.attributes.get(attribute)) if attribute in own else node.attributes.get(attribute)
@@ -735,6 +786,13 @@ def values(value: Any) -> list[Any]:
     """The values in a cell: none where it is missing, several for a list."""
     items = value if isinstance(value, (list, tuple)) else [value]
     return [item for item in items if item is not None and not (isinstance(item, float) and math.isnan(item))]
+
+
+def is_month(measure: syntax.Measure) -> bool:
+    """Whether a measure is a month, or the least or greatest of several."""
+    if isinstance(measure, syntax.PathFunction):
+        return measure.op != "count" and measure.attribute is not None and is_month(measure.attribute)
+    return isinstance(measure, syntax.DateFunction) and measure.op == "month"
 
 
 def check_comparable(*kinds: str) -> None:

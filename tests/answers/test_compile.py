@@ -57,6 +57,11 @@ EXPRESSIONS = {
         "small",
         "drug{weight < year, code != key} | drug{updated > first_seen} | (person -> [order{source = source}] -> drug)",
     ),
+    "dates": (
+        "small",
+        "gene/protein{days(first_seen, updated) > year, max year(first_seen)}"
+        ' | gene/protein{month(updated) = "2023-12"}',
+    ),
     "negated": ("world", 'country{not (un_status = "member"), name not in ["Kosovo"], name not contains "x"}'),
     "years": ("small", 'drug{first_seen = "1921-07"} | drug{first_seen != 1921} | drug{updated >= 2024}'),
     "through-any": ("world", 'river:"Danube" -> [flows_through] -> * -> [capital] -> city'),

@@ -125,6 +125,8 @@ def _rewrite(node: exp.Expression) -> exp.Expression:
     if isinstance(node, exp.RegexpLike) and isinstance(node.expression, exp.Anonymous):  # contains
         sought = node.expression.expressions[0].name.replace("\\E", "\\E\\\\E\\Q")
         return exp.RegexpLike(this=node.this, expression=exp.Literal.string(f"(?iu)\\Q{sought}\\E"))
+    if isinstance(node, (exp.Year, exp.DateDiff)):
+        raise KbError("Spark does not support functions of dates", "Use the engine walk or sql")
     if isinstance(node, exp.Length) and isinstance(node.this, exp.ArrayFilter):
         return exp.ArraySize(this=node.this.transform(_rewrite))  # transform skips new expressions
     if isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal):

@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from kbkit.answers.resolve_conditions import is_comparable
+from kbkit.answers.resolve_attributes import is_comparable
 from kbkit.answers.syntax import Edge, Key, OtherAttribute, identifier, quoted
+from kbkit.executor.completion import answers_words as words
 from kbkit.executor.completion.answers_context import COUNT, AnswersContext, CursorReader
 from kbkit.executor.completion.open_path import OpenPath
 from kbkit.executor.completion.ranking import (
@@ -25,47 +26,8 @@ from kbkit.executor.completion.ranking import (
 from kbkit.executor.vocabulary import Vocabulary
 from kbkit.schema import Join
 
-_RIGHT = re.compile(r"[^\[\]]*\]\s*(?:->|<-|→|←)\s*(`(?:[^`]|``)+`|\w+(?:/\w+)*)")
-_OPERATORS = {
-    **{"=": "equal", "!=": "not equal", "<": "less", "<=": "at most", ">": "more", ">=": "at least"},
-    **{"in [": "one of", "not in [": "none of", "contains": "contains this text"},
-}
-_COMPARISONS = {sign for sign in _OPERATORS if sign[0] in "=!<>"}
-_SET_SIGNS = {"& ": "and", "| ": "or", "- ": "without", "{": "filter by attributes"}
-_ARROWS = {"-> ": "forward step", "<- ": "backward step"}
 _LISTED_RELATIONS = 3
-_TOTALS = [
-    CompletionItem("exists(", "", "whether there is an answer"),
-    CompletionItem("count(", "", "number of nodes, or of distinct values: count(set, attribute)"),
-    CompletionItem("values(", "", "values of attributes: values(set, attribute, ...)"),
-    CompletionItem("sum(", "", "sum of an attribute: sum(set, attribute)"),
-    CompletionItem("avg(", "", "average of an attribute: avg(set, attribute)"),
-    CompletionItem("min(", "", "least value of an attribute: min(set, attribute)"),
-    CompletionItem("max(", "", "greatest value of an attribute: max(set, attribute)"),
-]
-_COUNT = CompletionItem("count(", "count(-> ", "number of nodes that a path reaches")
-_FUNCTIONS = [
-    _COUNT,
-    CompletionItem("sum(", "sum(-> ", "sum of an attribute of the nodes that a path reaches"),
-    CompletionItem("avg(", "avg(-> ", "average of an attribute of the nodes that a path reaches"),
-    CompletionItem("min(", "min(-> ", "least value of an attribute of the nodes that a path reaches"),
-    CompletionItem("max(", "max(-> ", "greatest value of an attribute of the nodes that a path reaches"),
-]
-_SUPERLATIVES = [
-    CompletionItem("max ", "", "with the greatest value"),
-    CompletionItem("min ", "", "with the least value"),
-    CompletionItem("top ", "top 3 ", "with the n greatest values, and ties"),
-    CompletionItem("bottom ", "bottom 3 ", "with the n least values, and ties"),
-    CompletionItem("not (", "", "that do not meet a condition"),
-]
-_VALUES = [item for item in _TOTALS if item.name != "exists("]
-_COLUMNS = {
-    ", ": "another attribute",
-    "by ": "group by",
-    "having ": "select groups",
-    "order by ": "sort",
-    ") ": "end the function",
-}
+_RIGHT = re.compile(r"[^\[\]]*\]\s*(?:->|<-|→|←)\s*(`(?:[^`]|``)+`|\w+(?:/\w+)*)")
 
 
 def complete(text: str, at: int, vocabulary: Vocabulary) -> list[Candidate]:
@@ -88,7 +50,7 @@ def _set(vocabulary: Vocabulary, here: AnswersContext, text: str, _at: int) -> l
     if path.last != "arrow":
         if not here.quote and not text[: here.start].strip():
             types = vocabulary.cached("types", lambda: ItemPool(_types(vocabulary)))
-            return layered(here.typed, here.start, types, exact=[_TOTALS])
+            return layered(here.typed, here.start, types, exact=[words.TOTALS])
         return ranked(here.typed, vocabulary.cached("types", lambda: ItemPool(_types(vocabulary))), here.start)
     source = path.types[-1] if path.types else None
     if source is None and path.step is None:
@@ -251,7 +213,7 @@ def _attribute(vocabulary: Vocabulary, here: AnswersContext, _text: str, _at: in
         CompletionItem(f"{word}missing(", "", "without this attribute" if not word else "with this attribute")
         for word in ("", "not ")
     ]
-    tests += [*_SUPERLATIVES, *_functions(here)] if not here.relation else []
+    tests += [*words.SUPERLATIVES, *_functions(vocabulary, here)] if not here.relation else []
     return ranked(here.typed, [*items, *([] if here.quote else tests)], here.start)
 
 
@@ -259,12 +221,35 @@ def _measure(vocabulary: Vocabulary, here: AnswersContext, _text: str, _at: int)
     items = [
         CompletionItem(name, identifier(name), kind, 1, label) for name, kind, label in _attributes(vocabulary, here)
     ]
-    return ranked(here.typed, [*items, *([] if here.quote else _functions(here))], here.start)
+    return ranked(here.typed, [*items, *([] if here.quote else _functions(vocabulary, here))], here.start)
 
 
-def _functions(here: AnswersContext) -> list[CompletionItem]:
-    """Return the measures along a path: the count, and others once a letter is typed."""
-    return _FUNCTIONS if here.typed else [_COUNT]
+def _functions(vocabulary: Vocabulary, here: AnswersContext) -> list[CompletionItem]:
+    """Return the measures along a path, the count alone before a letter is typed; and those of dates."""
+    return [*(words.FUNCTIONS if here.typed else [words.COUNT]), *_date_functions(vocabulary, here)]
+
+
+def _date_functions(vocabulary: Vocabulary, here: AnswersContext) -> list[CompletionItem]:
+    """Return the functions of dates, if there is a date."""
+    return words.DATES if any(_is_date(kind) for _, kind, _ in _attributes(vocabulary, here)) else []
+
+
+def _is_date(kind: str) -> bool:
+    return kind.startswith(("DATE", "TIMESTAMP"))
+
+
+def _date(vocabulary: Vocabulary, here: AnswersContext, _text: str, _at: int) -> list[Candidate]:
+    """Complete an argument of a function of dates."""
+    items = [
+        CompletionItem(name, identifier(name), kind, 1, label)
+        for name, kind, label in _attributes(vocabulary, here)
+        if _is_date(kind)
+    ]
+    return ranked(here.typed, items, here.start)
+
+
+def _after_date(_: Vocabulary, here: AnswersContext, text: str, at: int) -> list[Candidate]:
+    return [] if here.typed else _signs(words.DATE_SIGNS, text, at)
 
 
 def _argument(vocabulary: Vocabulary, here: AnswersContext, _text: str, _at: int) -> list[Candidate]:
@@ -272,6 +257,7 @@ def _argument(vocabulary: Vocabulary, here: AnswersContext, _text: str, _at: int
     items = [
         CompletionItem(name, identifier(name), kind, 1, label) for name, kind, label in _attributes(vocabulary, here)
     ]
+    items += _date_functions(vocabulary, here) if here.typed and not here.quote else []
     return ranked(here.typed, items, here.start)
 
 
@@ -301,7 +287,7 @@ def _after_attribute(vocabulary: Vocabulary, here: AnswersContext, text: str, at
     space = "" if here.typed or text[:at][-1:].isspace() else " "
     items = [
         CompletionItem(sign, f"{space}{sign}{'' if sign.endswith('[') else ' '}", meta)
-        for sign, meta in _OPERATORS.items()
+        for sign, meta in words.OPERATORS.items()
         if (sign != "contains" or kind.startswith("VARCHAR")) and (not sign.endswith("in [") or here.attribute != COUNT)
     ]
     return starting(here.typed, items, here.start)
@@ -318,10 +304,11 @@ def _value(vocabulary: Vocabulary, here: AnswersContext, text: str, at: int) -> 
             if here.quote == "'":
                 inserted = f"'{inserted[1:-1].replace(chr(39), chr(92) + chr(39))}'"
             found.append(candidate(inserted[:-1] if closed else inserted, here.start, value, "value"))
-    if here.quote in ("", "`") and here.operator in _COMPARISONS:
+    if here.quote in ("", "`") and here.operator in words.COMPARISONS:
         found += ranked(here.typed, _others(vocabulary, here, kinds), here.start)
     if not here.quote and here.typed and not here.relation:
-        return [*found, *starting(here.typed, [*_VALUES, *_FUNCTIONS], here.start)]
+        functions = [*words.VALUES, *words.FUNCTIONS, *_date_functions(vocabulary, here)]
+        return [*found, *starting(here.typed, functions, here.start)]
     return found
 
 
@@ -343,9 +330,9 @@ def _after_set(_: Vocabulary, here: AnswersContext, text: str, at: int) -> list[
     if here.typed:
         return []
     if here.path.lookup == "count":
-        return _signs(_ARROWS, text, at)
-    signs = dict(_ARROWS) if "<-" not in here.path.arrows else {"<- ": _ARROWS["<- "]}
-    signs |= _SET_SIGNS | ({") ": "close the parenthesis"} if here.depth > 1 else {})
+        return _signs(words.ARROWS, text, at)
+    signs = dict(words.ARROWS) if "<-" not in here.path.arrows else {"<- ": words.ARROWS["<- "]}
+    signs |= words.SET_SIGNS | ({") ": "close the parenthesis"} if here.depth > 1 else {})
     return _signs(signs, text, at)
 
 
@@ -367,12 +354,12 @@ def _after_best(_: Vocabulary, here: AnswersContext, text: str, at: int) -> list
 
 
 def _after_group(_: Vocabulary, here: AnswersContext, text: str, at: int) -> list[Candidate]:
-    signs = {"} ": "end the conditions", ", ": "another condition", **_ARROWS}
+    signs = {"} ": "end the conditions", ", ": "another condition", **words.ARROWS}
     return [] if here.typed else _signs(signs, text, at)
 
 
 def _after_total(_: Vocabulary, here: AnswersContext, text: str, at: int) -> list[Candidate]:
-    return [] if here.typed else _signs(_COLUMNS, text, at)
+    return [] if here.typed else _signs(words.COLUMNS, text, at)
 
 
 def _signs(signs: dict[str, str], text: str, at: int) -> list[Candidate]:
@@ -391,6 +378,8 @@ _KINDS: dict[str, Callable[[Vocabulary, AnswersContext, str, int], list[Candidat
     "total_attribute": _measure,
     "argument": _argument,
     "after_argument": _after_argument,
+    "date": _date,
+    "after_date": _after_date,
     "after_best": _after_best,
     "after_group": _after_group,
     "value": _value,

@@ -11,13 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from kbkit.answers.date_functions import DATE_FUNCTIONS
 from kbkit.answers.errors import FUNCTIONS, TOTALS
 from kbkit.answers.tokens import open_tests, tokens, without_tests
 from kbkit.executor.completion.open_path import OpenPath
 from kbkit.stores.sparql_text import Token
 
 COUNT = "count("
-"""The attribute of a context after a count."""
+"""The attribute of a context after a count or another function."""
 
 TypeOf: TypeAlias = Callable[[str], str | None]
 
@@ -27,7 +28,8 @@ class AnswersContext:
     """The context of the cursor.
 
     ``kind`` is one of set, after_set, after_step, edge, name, key, saved, attribute, after_attribute, value,
-    after_value, total_attribute, after_total, argument, after_argument, after_best, after_group, nothing. ``typed`` is
+    after_value, total_attribute, after_total, argument, after_argument, date, after_date, after_best, after_group,
+    nothing. ``typed`` is
     the current word, from ``start``; ``quote`` its open quotation mark. ``head`` is the position of the type before a
     name or key.
     """
@@ -65,6 +67,8 @@ class CursorReader:
         """The number of paths with each open path of a measure."""
         self.per: list[int] = []
         """The number of paths around each open path of a superlative's groups."""
+        self.around_dates = ""
+        """The state to restore after a function of dates."""
         self.total: list[str | None] = []
         """The type of the nodes whose columns, groups or order are written, for each open function."""
 
@@ -143,7 +147,7 @@ class CursorReader:
             return _IN_STATE.get(self.state, _IN_CONDITIONS[min(len(self.conditions), 3)])
         if self.state in ("total", "after_total"):
             return "total_attribute" if self.state == "total" else "after_total"
-        if self.state in ("argument", "after_argument"):
+        if self.state in ("argument", "after_argument", "date", "after_date"):
             return self.state
         if path.last == "set":
             after = "after_group" if self.is_in_group() else "after_set"
@@ -164,6 +168,9 @@ class CursorReader:
         """Read one complete token."""
         kind, text, start = token
         if kind in ("space", "comment"):
+            return
+        if self.of_dates(text):
+            self.before = text
             return
         if self.conditions is not None:
             self.condition(kind, text)
@@ -187,6 +194,21 @@ class CursorReader:
             path.lookup = "all" if path.lookup == "all" else "done"
         elif kind == "symbol":
             self.punctuation(path, text, start)
+
+    def of_dates(self, text: str) -> bool:
+        """Read a token of a function of dates, from its parenthesis to the end; return whether it is one."""
+        is_measure = self.conditions is not None or self.state in ("after_total", "after_argument")
+        if text == "(" and self.before in DATE_FUNCTIONS and is_measure:
+            self.around_dates, self.state = self.state, "date"
+        elif self.state not in ("date", "after_date"):
+            return False
+        elif text == ")":
+            self.state = self.around_dates
+            if self.conditions is not None and len(self.conditions) == 1 and not self.state:
+                self.conditions = [COUNT]
+        else:
+            self.state = "date" if text == "," else "after_date"
+        return True
 
     def arrow(self, path: OpenPath, arrow: str) -> None:
         """Read an arrow; as the first token of a value, it starts another measure of the same nodes."""
@@ -387,6 +409,7 @@ class CursorReader:
 
 
 _IN_STATE = {"value": "after_value", "best": "after_best", "per": "total_attribute"}
+_IN_STATE |= {"date": "date", "after_date": "after_date"}
 _IN_CONDITIONS = ("attribute", "after_attribute", "value", "value")
 
 
