@@ -178,7 +178,7 @@ def aggregate_type(op: str, sql_type: str) -> str:
     element = sql_type.removesuffix("[]")
     if op == "sum" and not element.startswith("DECIMAL"):
         return "DOUBLE" if element in ("DOUBLE", "FLOAT") else "BIGINT"
-    return {"exists": "BOOLEAN", "count": "BIGINT", "avg": "DOUBLE"}.get(op, element)
+    return {"exists": "BOOLEAN", "count": "BIGINT", "avg": "DOUBLE", "fraction": "DOUBLE"}.get(op, element)
 
 
 @dataclass(frozen=True)
@@ -297,8 +297,9 @@ class HavingTest:
 class Total:
     """A value of all answers: ``op`` is exists, count, values, sum, avg, min or max, mostly of ``measures``.
 
-    Several functions (``min, max``) have a measure each. A count among ``groups`` stands for the nodes that its steps
-    reach. ``having`` selects groups, and ``limit`` keeps the first rows and ties.
+    Or op is fraction: the share of the answers that are in ``part``, missing without answers. Several functions
+    (``min, max``) have a measure each. A count among ``groups`` stands for the nodes that its steps reach. ``having``
+    selects groups, and ``limit`` keeps the first rows and ties.
     """
 
     op: str
@@ -307,6 +308,7 @@ class Total:
     order: tuple[SortKey, ...] = ()
     limit: int | None = None
     having: tuple[HavingTest, ...] = ()
+    part: Operator | None = None
 
     @property
     def is_table(self) -> bool:
@@ -318,7 +320,7 @@ class Total:
         """The value of each function, without groups and order."""
         ops = self.op.split(", ")
         each = [(measure,) for measure in self.measures] if len(ops) > 1 else [self.measures]
-        return tuple(Total(op, measures) for op, measures in zip(ops, each, strict=True))
+        return tuple(Total(op, measures, part=self.part) for op, measures in zip(ops, each, strict=True))
 
     @property
     def counts(self) -> tuple[PathMeasure, ...]:

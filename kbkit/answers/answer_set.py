@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kbkit.answers import members, syntax
-from kbkit.answers.algebra import Plan, SavedNodes
+from kbkit.answers.algebra import Plan, SavedNodes, Total
 from kbkit.answers.attribute_values import unknown_values
 from kbkit.answers.bind import Bindings, bind
 from kbkit.answers.columns import columns
@@ -22,7 +22,7 @@ from kbkit.answers.syntax import Expression, Value, combine
 from kbkit.answers.to_sparql import to_sparql, value_sparql
 from kbkit.answers.to_sql import to_sql, value_sql
 from kbkit.answers.total_rows import read_sparql
-from kbkit.answers.totals import finished, value_frame, value_of
+from kbkit.answers.totals import finished, fraction_origin, value_frame, value_of
 from kbkit.assets.arguments import checked
 from kbkit.errors import Command, KbError, MissingExtraError, UnknownNameError
 from kbkit.stores import Stores
@@ -221,9 +221,17 @@ class AnswerSet:
         that is only a set, and for an average, minimum or maximum without values.
         """
         total = self.plan.total
-        if self.engine == "walk" and total is not None and not total.measures and not total.is_table:
-            return bool(len(self.ids)) if total.op == "exists" else len(self.ids)
+        if self.engine == "walk" and total in (Total("exists"), Total("count")):
+            return bool(len(self.ids)) if total == Total("exists") else len(self.ids)
         return None if total is None else value_of(total, self._values)
+
+    @property
+    def value_origin(self) -> str:
+        """The two counts of a fraction, as in *3 of 6 nodes*; empty for any other value."""
+        total = self.plan.total
+        if total is None or total.part is None or total.is_table:
+            return ""
+        return fraction_origin(total.part, self._session, self._bound, self.ids)
 
     def value_table(self) -> pl.DataFrame | None:
         """Return the value as a table; None for an expression that is only a set.

@@ -50,7 +50,12 @@ def inputs(operator: Operator) -> tuple[Operator, ...]:
 def total_inputs(value: ValueOf | Plan) -> tuple[Operator, ...]:
     """Return the inputs of a value: its nodes, and the sets in which it counts."""
     counts = value.total.counts if value.total is not None else ()
-    return (value.root, *(operator for count in counts for operator in _within(count)))
+    part = value.total.part if value.total is not None else None
+    return (
+        value.root,
+        *([] if part is None else [part]),
+        *(operator for count in counts for operator in _within(count)),
+    )
 
 
 def _within(count: PathMeasure) -> tuple[Operator, ...]:

@@ -40,6 +40,7 @@ _EXPECTED = {
     "COLON": ':"name"',
     "FUNCTION": "count(path)",
     "BY": "by",
+    "OF": "of",
     "PER": "per",
     "HAVING": "having",
     "ORDER": "order by",
@@ -53,7 +54,7 @@ _EXPECTED = {
     "$END": "the end",
 }
 _OBVIOUS = {"QUOTED", "STAR", "TRUE", "FALSE", "INVERSE", "NOT", "CLOSURE", "NEGATION", "KEY", "COLON", "LBRACE"}
-_OBVIOUS |= {"SUPERLATIVE", "TOP", "TOTAL", "ASCENDING", "DESCENDING", "NEGATION", "DATE_FUNCTION"}
+_OBVIOUS |= {"SUPERLATIVE", "TOP", "TOTAL", "ASCENDING", "DESCENDING", "NEGATION", "DATE_FUNCTION", "FRACTION"}
 
 _LAST_WORD = re.compile(r"(?:([{,]|\b(?:max|min))\s*)?\b(\w+)$")
 
@@ -115,7 +116,7 @@ def _check(text: str, tree: Expression) -> Expression:
     return tree
 
 
-_ARGUMENTS = {"exists": (0, 0), "count": (0, 1), "values": (1, 1000)}
+_ARGUMENTS = {"exists": (0, 0), "fraction": (0, 0), "count": (0, 1), "values": (1, 1000)}
 """Smallest and largest number of attributes of a function; 1 for others."""
 
 
@@ -218,6 +219,8 @@ def _syntax_error(text: str, error: lark.exceptions.UnexpectedInput) -> Expressi
         end = len(text.rstrip())
         return ExpressionError("Unexpected end", f"Expected {_expected(expected, text)}", text=text, at=end)
     before = text[:at].rstrip()
+    if "OF" in expected and text[at] in "),":
+        return ExpressionError("fraction needs two sets", "Write fraction(part of whole)", text=text, at=at)
     about = _measure_error(text, at, before, expected)
     if about is not None:
         return about

@@ -282,7 +282,8 @@ class ConditionResolver(AttributeResolver):
         if groups and lists and len({*measures}) > 1:
             message = f"Groups have several functions of one list only, but {lists[0].name} is a list"
             raise self.error(message, tree.columns[0].at, "Write one expression for each attribute")
-        total = Total(tree.op, measures, tuple(dict.fromkeys(groups)), limit=tree.limit)
+        part = None if tree.part is None else self.part(tree.part, node_type)
+        total = Total(tree.op, measures, tuple(dict.fromkeys(groups)), limit=tree.limit, part=part)
         having = tuple(self.having(total, test) for test in tree.having)
         order = tuple(
             SortKey(
@@ -292,6 +293,14 @@ class ConditionResolver(AttributeResolver):
             for key in tree.order
         )
         return replace(total, having=having, order=order)
+
+    def part(self, tree: syntax.Expression, node_type: str | None) -> Operator:
+        """Resolve the set of which a fraction of nodes of a type is."""
+        part = self.set(tree)
+        if None not in (part.type, node_type) and part.type != node_type:
+            message = f"fraction compares sets of different types, {part.type} and {node_type}"
+            raise self.error(message, tree.at, "Both sides need the same type, or *")
+        return part
 
     def group(self, node_type: str | None, group: syntax.Group) -> GroupKey:
         """Resolve what nodes of a type are grouped by."""

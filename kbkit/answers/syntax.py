@@ -134,7 +134,7 @@ def depth(tree: Expression) -> int:
                 stack.append((part.source, level + 1))
                 stack += [(inner, level + below) for test in part.conditions for inner, below in _inside(test)]
             case Aggregate():
-                stack.append((part.source, level))
+                stack += [(inner, level) for inner in (part.source, part.part) if inner is not None]
                 stack += [(inner, level + below) for path in paths_of(part) for inner, below in _steps(path)]
             case Path():
                 level += len(part.elements)
@@ -203,7 +203,8 @@ def _total_rebuilt(tree: Aggregate, change: _Change) -> Aggregate:
     columns = tuple(replace(c, measure=_measure_rebuilt(c.measure, change)) for c in tree.columns)
     groups = tuple(_group_rebuilt(group, change) for group in tree.groups)
     order = tuple(replace(o, measure=_measure_rebuilt(o.measure, change)) for o in tree.order)
-    return replace(tree, source=change(tree.source), columns=columns, groups=groups, order=order)
+    part = None if tree.part is None else change(tree.part)
+    return replace(tree, source=change(tree.source), columns=columns, groups=groups, order=order, part=part)
 
 
 def _group_rebuilt(group: Group, change: _Change) -> Group:

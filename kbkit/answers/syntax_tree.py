@@ -345,9 +345,9 @@ class Order:
 class Aggregate:
     """A value of a whole set: ``op`` is exists, count, values, sum, avg, min or max, mostly of ``columns``.
 
-    Several of sum, avg, min and max, as in ``min, max``, are of one column or of one each.
-    With ``groups`` there is a row for each group that passes all tests of ``having``. ``limit`` keeps the first rows
-    and those that tie with the last one.
+    Or op is fraction: the share of the set that is in ``part``. Several of sum, avg, min and max, as in ``min, max``,
+    are of one column or of one each. With ``groups`` there is a row for each group that passes all tests of ``having``.
+    ``limit`` keeps the first rows and those that tie with the last one.
     """
 
     op: str
@@ -358,6 +358,7 @@ class Aggregate:
     limit: int | None = None
     having: tuple[GroupTest, ...] = ()
     at: int = _at()
+    part: Expression | None = None
 
     @property
     def ops(self) -> tuple[str, ...]:
@@ -370,7 +371,8 @@ class Aggregate:
         having = f" having {', '.join(map(str, self.having))}" if self.having else ""
         order = f" order by {', '.join(map(str, self.order))}" if self.order else ""
         limit = f" limit {self.limit}" if self.limit is not None else ""
-        return f"{self.op}({self.source}{columns}{groups}{having}{order}{limit})"
+        part = "" if self.part is None else f"{self.part} of "
+        return f"{self.op}({part}{self.source}{columns}{groups}{having}{order}{limit})"
 
 
 Expression: TypeAlias = Nodes | SavedSet | Filter | Path | Combine | Aggregate

@@ -248,6 +248,7 @@ class _Sql:
             lambda path: self.reached(nodes, path),
             lambda node_type: self.table(AllNodes(node_type)),
             lambda measure: self.edge_values(nodes, measure),
+            self.table,
         )
 
     def edge_values(self, starts: str, measure: PathMeasure) -> tuple[str, str]:

@@ -42,6 +42,10 @@ class TotalSparql:
             return self.grouped()
         if total.op == "exists":
             return f"ASK {{\n{_body(text.pattern(self.root, self.answer))}\n}}"
+        if total.op == "fraction":
+            share, variable = self.share(total), text.variable("fraction")
+            body = _body([*text.nodes(self.root, self.answer), *self.lines])
+            return f"SELECT ({share} AS {variable}) WHERE {{\n{body}\n}} HAVING (COUNT({self.answer}) > 0)"
         if total.op == "count" and not total.measures:
             body = _body(text.pattern(self.root, self.answer))
             return f"SELECT (COUNT(DISTINCT {self.answer}) AS {text.variable('count')}) WHERE {{\n{body}\n}}"
@@ -60,6 +64,14 @@ class TotalSparql:
         start, *inner, end = text.aggregated(self.root, total, self.answer, text.variable(total.op))
         lines = [line.removeprefix("  ") for line in inner]
         return "\n".join([start.removeprefix("{ "), _body(lines), end.removesuffix(" }")])
+
+    def share(self, total: Total) -> str:
+        """Add the nodes in the part of a fraction, if they are; return the fraction."""
+        assert total.part is not None
+        part = self.text.variable("part")
+        inner = [*self.text.distinct(total.part, self.answer), f"BIND({self.answer} AS {part})"]
+        self.lines += ["OPTIONAL {", *indented(inner), "}"]
+        return f"xsd:double(COUNT(DISTINCT {part})) / COUNT(DISTINCT {self.answer})"
 
     def values(self, measure: Measure) -> tuple[list[str], str]:
         """Return lines with a row for each node and value, and the value as a term."""
@@ -126,7 +138,9 @@ class TotalSparql:
             return f"SELECT DISTINCT {by} WHERE {{\n{body}\n}}{self.sorted(keys, *groups)}"
         variables = [text.variable(part.op) for part in total.parts]
         selected, grouped = [], ""
-        if not total.measures:
+        if total.op == "fraction":
+            selected, grouped = [f"({self.share(total)} AS {variables[0]})"], f"\nGROUP BY {by}"
+        elif not total.measures:
             selected, grouped = [f"(COUNT(DISTINCT {self.answer}) AS {variables[0]})"], f"\nGROUP BY {by}"
         else:  # apart, because in an aggregate a node without a value is an error
             members = self.lines

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from kbkit.answers.algebra import AttributeMeasure, GroupKey, Measure, PathMeasure, Total
+from kbkit.answers.algebra import AttributeMeasure, GroupKey, Measure, Operator, PathMeasure, Total
 from kbkit.answers.columns import TotalColumn, columns, group_columns
 from kbkit.answers.sql_parts import attribute_values, column_sql, identifier, known_sql, measure_sql, path_values
 
@@ -21,7 +21,7 @@ class TotalSql:
     ``counts`` and ``reached`` return the name of a table (id, value) with the number of nodes that a path reaches from
     each, and of a table (start, id) with these nodes. ``attributes`` returns the name of the table with the attributes
     of all nodes of a type. ``edges`` returns, for a measure of edges, the table (start, id) of the edges that it is of,
-    and the table (id, value) of their values.
+    and the table (id, value) of their values. ``part`` returns the name of a table with the ids of an operator.
     """
 
     table: str
@@ -30,6 +30,7 @@ class TotalSql:
     reached: Callable[[PathMeasure], str]
     attributes: Callable[[str | None], str]
     edges: Callable[[PathMeasure], tuple[str, str]]
+    part: Callable[[Operator], str]
 
     def select(self, total: Total) -> str:
         """Return the query of a value."""
@@ -37,6 +38,8 @@ class TotalSql:
             return self.grouped(total)
         if total.op == "exists":
             return f'SELECT count(*) > 0 AS "exists"\nFROM {self.nodes}'
+        if total.op == "fraction":
+            return f"SELECT {aggregate(total)} AS fraction\nFROM {self.nodes} s{self.in_part(total)}"
         if total.op == "count" and not total.measures:
             return f"SELECT count(*) AS count\nFROM {self.nodes}"
         if len(total.parts) > 1:
@@ -50,6 +53,10 @@ class TotalSql:
         if total.op == "values":
             return f"SELECT DISTINCT value AS {identifier(column.name)}\nFROM ({values})\nORDER BY 1"
         return f"SELECT {aggregate(total)} AS {identifier(total.op)}\nFROM ({values})"
+
+    def in_part(self, total: Total) -> str:
+        """Return the join with the part of which a fraction is, if it is one."""
+        return "" if total.part is None else f"\n  LEFT JOIN {self.part(total.part)} p ON p.id = s.id"
 
     def values(self, measure: Measure) -> str:
         """Return a table (id, value) with the values of a measure; a row for each element of a list."""
@@ -132,6 +139,7 @@ class TotalSql:
             ids.append(f"g{number}.{'id' if isinstance(group, PathMeasure) else 'value'}")
         for number, measure in enumerate(dict.fromkeys(total.measures)):
             joins += f"\n  LEFT JOIN {self.values(measure)} v{number or ''} ON v{number or ''}.id = s.id"
+        joins += self.in_part(total)
         table_columns = group_columns(total)
         cells = [self.group_cell(column, total) for column in table_columns]
         selected = ", ".join(f"{cell} AS {identifier(c.name)}" for cell, c in zip(cells, table_columns, strict=True))
@@ -175,6 +183,8 @@ def best_per_group(values: str, groups: str, greatest: bool, number: str) -> str
 
 def aggregate(total: Total, value: str = "value") -> str:
     """Return the SQL of an aggregate of the column ``value``."""
+    if total.op == "fraction":
+        return "count(p.id) / nullif(count(*), 0)"
     if not total.measures:
         return "count(*)"
     text = f"{total.op}({'DISTINCT ' * (total.op == 'count')}{value})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from kbkit.answers.algebra import PathMeasure, Plan, Total
+from kbkit.answers.algebra import Operator, PathMeasure, Plan, Total
 from kbkit.answers.bind import Bindings
 from kbkit.answers.columns import TotalColumn, columns
 from kbkit.answers.edge_values import value_attribute
@@ -40,8 +40,17 @@ def value_frame(plan: Plan, session: Session, bound: Bindings, ids: Ids) -> pl.D
         followed = _added(frames, "kbkit_followed", pl.DataFrame({"start": ids[pairs >> 32], "id": ids_of(pairs)}))
         return followed, attribute_values(_added(frames, "kbkit_values", values), value_attribute(path))
 
-    sql = TotalSql(session.table(plan.type), "kbkit_nodes", counts, reached, session.table, edges).select(plan.total)
-    return read_total(session, plan.total, sql, frames)
+    def part(operator: Operator) -> str:
+        return _added(frames, "kbkit_part", pl.DataFrame({"id": ids[evaluator.contains(operator, ids)]}))
+
+    sql = TotalSql(session.table(plan.type), "kbkit_nodes", counts, reached, session.table, edges, part)
+    return read_total(session, plan.total, sql.select(plan.total), frames)
+
+
+def fraction_origin(part: Operator, session: Session, bound: Bindings, ids: Ids) -> str:
+    """Return how many of the nodes ``ids`` are in a part: *3 of 6 nodes*."""
+    number = int(SingleEvaluator(session, bound).contains(part, ids).sum())
+    return f"{number:,} of {len(ids):,} node{'s' if len(ids) != 1 else ''}"
 
 
 def _added(frames: dict[str, pl.DataFrame], stem: str, frame: pl.DataFrame) -> str:

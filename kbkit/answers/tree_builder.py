@@ -86,6 +86,12 @@ class _Builder(lark.Transformer[lark.Token, Any]):
         name = ", ".join(re.split(r"\s*,\s*", op))
         return Aggregate(name, _set(source), columns or (), groups or (), order or (), number, having or (), at)
 
+    def fraction(self, parts: list[Any]) -> Aggregate:
+        op, part, _, source, groups, having, order, _, limit = parts
+        number = None if limit is None else _positive(limit)
+        rows = groups or (), order or (), number, having or ()
+        return Aggregate("fraction", _set(source), (), *rows, op.start_pos or 0, _set(part))
+
     def columns(self, parts: list[ValueColumn]) -> tuple[ValueColumn, ...]:
         return tuple(parts)
 

@@ -212,7 +212,8 @@ def print_proofs(answer: AnswerSet, limit: int, *, all: bool = False) -> None:
     if answer.plan.total is not None:
         value = answer.value
         shown_value = cell(value) if isinstance(value, (list, float)) else spoken(value)
-        typer.echo(clean(f"{answer.expression} = {shown_value}"))
+        origin = f", {answer.value_origin}" if answer.value_origin else ""
+        typer.echo(clean(f"{answer.expression} = {shown_value}{origin}"))
     shown = f"{limit:,} of " if nodes.height > limit else ""
     typer.echo(f"{shown}{plural(nodes.height, 'answer')}")
 

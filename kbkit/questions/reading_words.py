@@ -63,6 +63,8 @@ class ReadingWords:
         columns = [self._measure(column.measure) for column in tree.columns]
         if tree.op == "exists":
             text = f"whether there are {nodes}"
+        elif tree.part is not None:
+            text = f"share of {nodes} that are among {self._set(tree.part)}"
         elif tree.op == "count":
             text = f"number of different {listed(columns)} of {nodes}" if columns else f"number of {nodes}"
         elif tree.op == "values" and not columns:

@@ -521,6 +521,9 @@ class Oracle:
     def value(self, tree: syntax.Aggregate) -> Any:
         """The value of a function of a whole set."""
         source = self.set(tree.source)
+        part = None if tree.part is None else self.set(tree.part)
+        if part is not None and None not in (part.type, source.type) and part.type != source.type:
+            raise RefusedError("two types")
         columns = [self.measured(source, column.measure) for column in tree.columns]
         kinds = [self.kind(source.type, column.measure) for column in tree.columns]
         for op, kind in zip(tree.ops, kinds * (len(tree.ops) if len(kinds) == 1 else 1), strict=False):
@@ -551,6 +554,8 @@ class Oracle:
         refs = list(nodes)
         if tree.op == "exists":
             return bool(refs)
+        if tree.part is not None:
+            return len(self.set(tree.part).nodes & set(refs)) / len(refs) if refs else None
         if not tree.columns:
             return len(refs)
         items = [item for ref in refs for item in values[ref]]

@@ -332,6 +332,7 @@ def _after_set(_: Vocabulary, here: AnswersContext, text: str, at: int) -> list[
     if here.path.lookup == "count":
         return _signs(words.ARROWS, text, at)
     signs = dict(words.ARROWS) if "<-" not in here.path.arrows else {"<- ": words.ARROWS["<- "]}
+    signs |= {"of ": "the whole of the fraction"} if here.is_part else {}
     signs |= words.SET_SIGNS | ({") ": "close the parenthesis"} if here.depth > 1 else {})
     return _signs(signs, text, at)
 

@@ -45,6 +45,8 @@ class AnswersContext:
     depth: int = 0
     relation: str = ""
     """The relation in whose braces the cursor is, on the attributes of its edges."""
+    is_part: bool = False
+    """Whether the cursor is after the first set of a fraction."""
     operator: str = ""
     """The operator before a value, unless that is one of a list."""
 
@@ -67,6 +69,8 @@ class CursorReader:
         """The number of paths with each open path of a measure."""
         self.per: list[int] = []
         """The number of paths around each open path of a superlative's groups."""
+        self.part = 0
+        """The number of paths inside an open fraction, up to its ``of``."""
         self.around_dates = ""
         """The state to restore after a function of dates."""
         self.total: list[str | None] = []
@@ -115,7 +119,8 @@ class CursorReader:
         is_single = self.conditions is not None and len(self.conditions) == 2 and self.state != "list"
         operator = self.conditions[1] if self.conditions is not None and is_single else ""
         at = (path, quote, self.head, node_type, attribute, len(self.paths))
-        return AnswersContext(kind, typed, start, *at, operator=operator)
+        is_part = len(self.paths) == self.part
+        return AnswersContext(kind, typed, start, *at, is_part=is_part, operator=operator)
 
     def edge(self, start: int) -> AnswersContext:
         """Return the context inside open brackets."""
@@ -181,6 +186,11 @@ class CursorReader:
         if (in_columns and self.column(kind, text, before)) or self.argument(text) or self.group_end(kind, text):
             return
         path = self.paths[-1]
+        if text == "of" and len(self.paths) == self.part and path.last == "set":
+            self.part, self.paths[-1], self.operands[-1] = 0, OpenPath(), None
+            return
+        if text == "(" and before == "fraction":
+            self.part = len(self.paths) + 1
         if text in ("by", "having") and path.last == "set" and path.lookup not in (":", "all", "@"):
             self.columns(path)
             return
