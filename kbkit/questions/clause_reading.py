@@ -32,6 +32,7 @@ from kbkit.questions.amount_links import with_amounts
 from kbkit.questions.answer_kinds import content, keeps_most, other_kind
 from kbkit.questions.candidates import Topic
 from kbkit.questions.clauses import Clauses
+from kbkit.questions.day_rules import prepared, with_days
 from kbkit.questions.element_lists import VALUE
 from kbkit.questions.elements import Elements
 from kbkit.questions.lexicon import LITERAL, cosine, label_words, stem
@@ -135,7 +136,8 @@ class ClauseReader:
         planner = Planner(self.elements, links, clauses, words, [token.word for token in question.tokens])
         is_other = False
         try:
-            tree = planner.plan()
+            function = prepared(self.elements, clauses)
+            tree = with_days(planner.plan(), function)
             if clauses.is_yes_no and not isinstance(tree, Aggregate):
                 raise NotReadError("yes or no")
             if clauses.is_yes_no and isinstance(tree, Aggregate) and tree.op == "values":

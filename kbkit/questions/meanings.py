@@ -25,6 +25,7 @@ from kbkit.questions.label_lookup import STANDING
 from kbkit.questions.label_option import LabelOption
 from kbkit.questions.lexicon import FAINT, label_words
 from kbkit.questions.link_words import is_of_people, is_participle
+from kbkit.questions.period_rules import PeriodLink, dated, dates_of, group_by_own_date, own_date
 from kbkit.questions.question_link import QuestionLink
 from kbkit.questions.units import UNITS, unit_of
 from kbkit.questions.ways import NotReadError, Ways
@@ -270,11 +271,13 @@ class Meanings(Ways):
 
     def _groups(self, links: list[QuestionLink]) -> tuple[Group, ...]:
         """Return what the question groups by: ``for each region and year``."""
-        different = {link.labels: link for link in links}.values()
+        different = {link.labels or link.text: link for link in links}.values()
         return tuple(dict.fromkeys(map(self._group, different)))
 
     def _group(self, link: QuestionLink) -> Group:
         """Return the groups of the focus that a label means."""
+        if isinstance(link, PeriodLink):
+            return self._period_group(link)
         if is_type(link):
             kind = link.types()[0].type
             return Group("name") if kind == self.focus else Group(self._count(self.focus, kind))
@@ -282,6 +285,23 @@ class Meanings(Ways):
         if option.type != self.focus and option.score < 1 and link.text.casefold() in _CALENDAR:
             raise NotReadError(f"'per {link.text}'")  # trips per year: not by the year in which their boats were built
         return self._group_of(option)
+
+    def _period_group(self, link: PeriodLink) -> Group:
+        """Return the groups by year or month: of a named date, by what is called so, or of the only date."""
+        if link.labels:
+            option = self._attribute(link, [self.focus])
+            if option.attribute not in dates_of(self.elements, option.type):
+                raise NotReadError(f"the {link.period} of '{option.attribute}'")
+            return dated(self._group_of(option), link.period)
+        called = link.called
+        is_own = called is not None and any(option.type == self.focus for option in called.attributes())
+        if called is not None and (is_own or not own_date(self.elements, self.focus)):
+            return self._group(called)
+        said = [word for word in self.clauses.unexplained if word not in LIGHT_VERBS]
+        if said:  # how many members borrowed per month, who joined on one date
+            raise NotReadError(f"'{said[0]}'")
+        beside = self._types_in([*self.clauses.context, *self.clauses.events])
+        return group_by_own_date(self.elements, self.focus, link.period, beside)
 
     def _group_of(self, option: LabelOption) -> Group:
         """Return the groups of the focus by an attribute, of its own or of the nodes that a path leads to."""

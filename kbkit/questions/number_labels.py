@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kbkit.answers.resolve_conditions import is_number
+from kbkit.answers.resolve_attributes import is_number
 from kbkit.english.question_words import MONEY_WORDS, PRICES_OF_ONE
 from kbkit.questions.element_lists import VALUE, numeric
 from kbkit.questions.elements import Elements

@@ -18,6 +18,7 @@ from kbkit.questions.beginning_rules import beginning
 from kbkit.questions.clauses import AskedTarget, Clauses, L, Rewriter, is_type
 from kbkit.questions.comparison_rules import averages, comparisons, prices, ranges, verbs
 from kbkit.questions.condition_rules import values
+from kbkit.questions.day_rules import days
 from kbkit.questions.label_option import LabelOption
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.measure_rules import measures
@@ -25,6 +26,7 @@ from kbkit.questions.number_rules import equal_numbers, numbers_left
 from kbkit.questions.occurrence_rules import occurrences
 from kbkit.questions.of_two_rules import of_two
 from kbkit.questions.pair_rules import pairs
+from kbkit.questions.period_rules import period_links, periods
 from kbkit.questions.phrase_rules import asides, ever, ranks
 from kbkit.questions.question import Question
 from kbkit.questions.question_link import QuestionLink
@@ -272,9 +274,11 @@ def read_clauses(question: Question, links: list[QuestionLink]) -> Clauses:
     """Return the clauses of a question whose links are given."""
     at = Rewriter(question, links)
     beginning(at)
+    period_links(at)
     asides(at)
     ranks(at)
     pairs(at)
+    days(at)
     references = _references(at)
     for rule in (
         of_two,
@@ -307,7 +311,7 @@ def read_clauses(question: Question, links: list[QuestionLink]) -> Clauses:
     ):
         rule(at)
     ever(at)
-    _groups(at)
+    periods(at, _groups)
     _owners_and_targets(at)
     numbers_left(at)
     _words_left(at)
