@@ -22,6 +22,7 @@ from kbkit.questions.clauses import AskedTarget, Most, is_type
 from kbkit.questions.expressions import compared_number, whole_number
 from kbkit.questions.label_option import LabelOption
 from kbkit.questions.measure_rules import MeasureRestriction
+from kbkit.questions.period_rules import PeriodLink
 from kbkit.questions.ways import NotReadError
 
 _SURELY = 0.9
@@ -213,6 +214,7 @@ class GroupPlanner(AskedPlanner):
                 return Aggregate("count", self._met(others[0]), (), (group,), order, most.count)
             count = self._count(kind, others[0])
             return Filter(Nodes(self.elements.types[kind].name), (Superlative("max" if sign > 0 else "min", count),))
-        option = self._attribute(most.label, [self.focus])
+        is_period = isinstance(most.label, PeriodLink)
+        group = self._group(most.label) if is_period else self._group_of(self._attribute(most.label, [self.focus]))
         order = (Order("count", sign > 0),)
-        return Aggregate("count", tree, (), (self._group_of(option),), order, most.count)
+        return Aggregate("count", tree, (), (group,), order, most.count)

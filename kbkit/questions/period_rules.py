@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from kbkit.answers.syntax import DateFunction, Group
-from kbkit.questions.clauses import AskedTarget, L, Rewriter, is_type
+from kbkit.english.question_words import SUPERLATIVES
+from kbkit.questions.clauses import AskedTarget, L, Most, Rewriter, is_type
 from kbkit.questions.elements import Elements
 from kbkit.questions.lexicon import label_words
 from kbkit.questions.link_words import is_participle
@@ -48,6 +49,16 @@ def period_links(at: Rewriter) -> None:
         date = at.link(match["date"])
         return named(match) if date is not None and not is_type(date) and is_participle(date.text) else None
 
+    def busiest(match: re.Match[str]) -> str | None:
+        word, counted = _period(at, match["period"]), at.link(match["counted"])
+        if not word or counted is None or not is_type(counted):
+            return None
+        called = None if match["period"] == word else at.link(match["period"])
+        link = PeriodLink(0, 0, word, period=word, called=called)
+        at.clauses.most = Most(link, SUPERLATIVES[match["word"]], is_common=True)
+        at.clauses.context.append(counted)
+        return ""
+
     for number, link in enumerate(at.links):
         words = [word for word in link.text.casefold().split() if word in _PERIODS]
         if words and " " in link.text and link.attributes():
@@ -55,6 +66,12 @@ def period_links(at: Rewriter) -> None:
             if best.is_date and words[0] not in label_words(best.attribute):
                 at.links[number] = PeriodLink(link.first, link.last, link.text, link.labels, period=words[0])
     at.apply(rf"(?P<before>{_EACH})(?: the)? {_PERIOD}(?: of)?(?: the)? (?P<date>{L})(?! <[LNV])", named)
+    had = "(?:(?:were|was|are|is) there|had|has|have|saw|with)"
+    at.apply(
+        rf"(?<=^ )(?:(?:in|during) )?(?:(?:what|which) )?(?:the )?{_PERIOD} {had}(?: the)? (?P<word>most|fewest)"
+        rf" (?P<counted>{L})(?! <L)",
+        busiest,
+    )
     be = "(?:(?:that|which|who|were|was|are|have|has|had|been) )*"
     at.apply(rf"{be}(?P<date>{L}) (?P<before>{_EACH}|each|every)(?: the)? {_PERIOD}{_ALONE}", done)
 

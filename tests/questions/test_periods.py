@@ -67,6 +67,10 @@ READ = {
     "total fee of loans returned by month": "SELECT strftime('%Y-%m', returned_on), sum(fee) FROM loan"
     " WHERE returned_on IS NOT NULL GROUP BY 1",
     "most expensive tool bought in each year": "VALUES (2019, 'Band saw'), (2021, 'Lathe')",
+    # the best of all periods
+    "Which month had the most visits?": "SELECT '2022-03', 2",
+    "Which year had the most visits longer than 15 minutes?": "SELECT 2022, 2",
+    "Which year had the most visits by Ines Falk?": "VALUES (2022, 1), (2023, 1)",
     # attributes that are called so
     "number of scores per year": "VALUES (1999, 2), (2004, 1)",
     "total points by month": "VALUES ('May', 11), ('June', 5)",
@@ -95,6 +99,8 @@ REFUSED = {
     "average time to repair a tool": "",
     "average time": "",
     "Which tools were bought each year?": "'year'",
+    "Which year had the most loans?": "",
+    "Which month had the most members?": "",
     "how many days between visits": "",
 }
 
