@@ -99,7 +99,6 @@ REFUSED = {
     "average time to repair a tool": "",
     "average time": "",
     "Which tools were bought each year?": "'year'",
-    "Which year had the most loans?": "",
     "Which month had the most members?": "",
     "how many days between visits": "",
 }
