@@ -288,8 +288,8 @@ class KnowledgeBase:
 
         Paths have at most ``max_steps`` edges. The first ``limit`` are returned, those through nodes of low degree
         first (:mod:`kbkit.graph.paths`). ``relations`` restricts the edges, ``types`` the nodes between the ends. With
-        ``longer``, longer paths that avoid the hubs of the shortest ones compete with them. With ``max_degree``, nodes
-        with more neighbours are not passed through.
+        ``longer``, longer paths without hubs compete with them and fill up. With ``max_degree``, nodes with more
+        neighbours are not passed through.
         """
         from kbkit.graph.paths import paths
 

@@ -171,7 +171,7 @@ def path(
         int | None, typer.Option("--max-degree", metavar="N", help="Leave out nodes with more neighbours.")
     ] = None,
     longer: Annotated[
-        bool, typer.Option("--longer", help="Add longer paths that avoid the hubs of the shortest ones.")
+        bool, typer.Option("--longer", help="Fill up to the limit with longer paths, without hubs.")
     ] = False,
     plot: Picture = None,
     *,
@@ -201,6 +201,8 @@ def path(
         return
     if rendering.on_screen:
         typer.echo("\n".join(found.lines(width_of(sys.stdout))))
+        if found.unsearched and not longer:
+            note(context, ["For longer paths: --longer"])
     else:
         rendering.write(found.frame())
 

@@ -22,8 +22,10 @@ from hypothesis import strategies as st
 
 import kbkit
 from kbkit.errors import BadInputError, KbError, UnknownNameError
+from kbkit.graph import path_search
 from kbkit.graph import steps as graph
 from kbkit.graph.neighbourhoods import neighbourhood
+from kbkit.graph.nodes import degrees_of_all, hub_degree
 from kbkit.graph.paths import Paths, paths
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Relation, Schema, Signature
@@ -144,6 +146,46 @@ def test_random_paths(
             assert len(step.relations) == len(joining)
 
 
+@given(edges=EDGES, ends=st.permutations(range(10)), longest=st.integers(1, 5))
+def test_longer_paths_are_all_that_there_are(
+    ten: KnowledgeBase, sizes: None, edges: list[Edge], ends: list[int], longest: int
+) -> None:
+    """Without a limit: every path that passes no node twice, by weight; no node of so few is a hub."""
+    edges = both_ways(edges)
+    oracle = Oracle(edges, None, None)
+    every = [(ends[0],)]
+    for _ in range(longest):
+        grown = [(*p, n) for p in every if p[-1] != ends[1] for n in oracle.near[p[-1]] - set(p)]
+        every += [path for path in grown if path not in every]
+    expected = {path for path in every if path[-1] == ends[1]}
+    with TemporaryDirectory() as folder:
+        arrays, schema = built(Path(folder), edges, ten.schema)
+        stores: Any = SimpleNamespace(tables=ten.tables, nodes=ten.stores.nodes, adjacency=arrays, schema=schema)
+        stores.shared = lambda counted: counted(stores)
+        found = paths(stores, *ends[:2], longest, 10_000, longer=True)
+    assert {tuple(node.id for node in path.nodes) for path in found} == expected
+    assert len(found) == len(expected)
+    assert [path.weight for path in found] == sorted(path.weight for path in found)
+    assert found.unsearched == 0
+
+
+def test_too_many_longer_paths_are_not_searched(world: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    shortest = world.paths("country#BRA", "country#AGO", 6, 25)
+    assert shortest.unsearched == 3
+    assert shortest.summary.endswith("of 2 steps; paths of 3 or more steps were not searched")
+    found = world.paths("country#BRA", "country#AGO", 6, 25, longer=True)
+    assert len(found) == 25
+    assert found.unsearched == 0
+    assert len({path.nodes for path in found}) == 25
+    degrees = world.stores.shared(degrees_of_all)
+    inner = [node.id for path in found for node in path.nodes[1:-1]]
+    assert int(degrees[inner].max()) <= hub_degree(world.stores)
+    monkeypatch.setattr(path_search, "_MOST_NEIGHBOURS", 10)
+    few = world.paths("country#BRA", "country#AGO", 6, 25, longer=True)
+    assert len(few) < 25
+    assert few.summary.endswith("; paths of 3 or more steps were not searched")
+
+
 @given(edges=EDGES, center=st.integers(0, 9), hops=st.integers(1, 4), limit=st.integers(1, 12),
        relations=NARROWED, types=TYPED)  # fmt: skip
 def test_random_neighbourhoods(
@@ -188,7 +230,7 @@ def test_paths_of_the_world(world: KnowledgeBase) -> None:
         "  -> [flows_into] -> Rhine  (river#rhine)\n"
         "  <- [flows_into] <- Aare  (river#aare)\n"
         "\n"
-        "1 shortest path of 2 steps"
+        "1 shortest path of 2 steps; paths of 3 or more steps were not searched"
     )
     assert (found.steps, len(found), found.total, found.separate) == (2, 1, 1, False)
     assert [node.reference for node in found[0].nodes] == ["river#moselle", "river#rhine", "river#aare"]
@@ -220,7 +262,7 @@ def test_longer_paths_through_less_linked_nodes_compete_with_the_shortest(tmp_pa
             ["f0", "Drama", "f1"],
         ]
         assert [path.weight for path in found] == pytest.approx([math.log2(2 * 3 * 2), math.log2(200)], abs=0.01)
-        assert found.summary == "2 paths: the 1 shortest path of 2 steps, and 1 longer through less linked nodes"
+        assert found.summary == "2 paths: the 1 shortest path of 2 steps, and 1 longer without hubs"
         assert found.drawing().nodes.sort("hop")["name"].to_list()[-1] == "f1"
         assert len(kb.paths("film#f0", "film#f1", limit=1, longer=True)) == 1
         assert len(kb.paths("film#f0", "person#ann", longer=True)[0]) == 1
@@ -451,7 +493,8 @@ def test_names_cannot_steer_a_terminal(tmp_path: Path) -> None:
         found = kb.paths("b", "a")
         assert isinstance(found, Paths)
         assert found.lines() == [
-            "B  (t#b)", "  <- [to\ufffd] <- red \ufffd[31m second  (t#a)", "", "1 shortest path of 1 step",
+            "B  (t#b)", "  <- [to\ufffd] <- red \ufffd[31m second  (t#a)", "",
+                "1 shortest path of 1 step; paths of 2 or more steps were not searched",
         ]  # fmt: skip
         assert all(line.isprintable() for line in kb.around("a").lines())
 
