@@ -138,6 +138,10 @@ class Paths(Sequence[GraphPath], Drawable):
     @property
     def summary(self) -> str:
         """The number of paths and their length, as text."""
+        unsearched = f"; paths of {self.unsearched} or more steps were not searched" if self.unsearched else ""
+        return self._count() + unsearched
+
+    def _count(self) -> str:
         if not self.listed:
             return "no path"
         told = f"{plural(self.total, 'shortest path')} of {plural(self.steps, 'step')}"
@@ -148,7 +152,7 @@ class Paths(Sequence[GraphPath], Drawable):
             told = f"{plural(len(self.listed), 'path')}: {shortest}, and {longer:,} longer without hubs"
         elif self.total > len(self.listed):
             told += f"; the first {len(self.listed):,} are shown"
-        return told + (f"; paths of {self.unsearched} or more steps were not searched" if self.unsearched else "")
+        return told
 
     def lines(self, width: int = 0) -> list[str]:
         """Return all paths, each followed by an empty line, and the summary; ``width`` wraps lines (0: no)."""
@@ -181,7 +185,7 @@ class Paths(Sequence[GraphPath], Drawable):
 
         return paths_drawing(
             self.stores,
-            f"{self.start.name} to {self.end.name}: {self.summary}",
+            f"{self.start.name} to {self.end.name}: {self._count()}",
             [[node.id for node in path.nodes] for path in self.listed],
             [[step.relations for step in path.steps] for path in self.listed],
         )

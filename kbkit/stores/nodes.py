@@ -317,8 +317,9 @@ class Nodes(NodeDirectory):
     def closest(self, text: str, node_type: str | None = None, limit: int = 5, *, keys: bool = False) -> list[NodeRow]:
         """Return the nodes of a primary type (None: any) whose names, or ``keys``, are similar to a text, best first.
 
-        Those of which the text is whole words come first, the shortest before the others; then those of a Jaro-Winkler
-        similarity in lower case of at least 0.8. If nodes share a name, only the first is returned.
+        Those of which the text is whole words come first, the shortest before the others; then those that start with it
+        or are spelled like it, all in all: of a Jaro-Winkler similarity in lower case of at least 0.8, with at most a
+        third of the letters to edit. If nodes share a name, only the first is returned.
         """
         column = "key" if keys else "name"
         where = "WHERE type = $type" if node_type else ""
@@ -331,7 +332,9 @@ class Nodes(NodeDirectory):
             f"""SELECT id FROM (
                 SELECT {column}, min(id) AS id, {whole} AS whole,
                     jaro_winkler_similarity(lower({column}), lower($text)) AS similarity
-                FROM nodes {where} GROUP BY {column} HAVING whole OR similarity >= {_MIN_SIMILARITY})
+                FROM nodes {where} GROUP BY {column} HAVING whole OR (similarity >= {_MIN_SIMILARITY}
+                    AND (starts_with(lower({column}), lower($text)) OR 3 * damerau_levenshtein(
+                        lower({column}), lower($text)) <= greatest(length({column}), length($text)))))
             ORDER BY whole DESC, if(whole, length({column}), 0), similarity DESC, {column} LIMIT $limit""",
             given,
         )

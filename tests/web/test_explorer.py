@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import html
 import io
 import json
@@ -141,6 +142,26 @@ def test_a_question_that_is_not_read_has_buttons_for_the_closest_readings(world_
         wrong = client.post("/search/choose", data={"q": question, "expression": "country -> [gone] -> country"})
         assert (wrong.status_code, "has no reading" in shown(wrong)) == (400, True)
         assert "names nothing in this KB" in shown(client.get("/search/reading", params={"q": "xyzzy foo bar?"}))
+
+
+def test_words_that_name_no_type_are_not_answered_by_all_its_nodes(
+    client: Any, world: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """*Heat* was read as movies, by likeness of meaning."""
+
+    def box(words: str) -> str:
+        return shown(client.get("/search/reading", params={"q": words}, headers=PART))
+
+    assert "all 293" in box("Which rivers are there?")
+    assert "all 293" in box("all rivrs")  # misspelt
+    asked = world.ask("all rivers")
+    assert asked.is_sure
+    assert asked.matches
+    monkeypatch.setattr(kbkit.kb.KnowledgeBase, "ask", lambda *_: asked)
+    assert "all 293" in box("all rivers")
+    for words in ("Heat", "stream of heat"):  # as if they were read so
+        asked._read = dataclasses.replace(asked._read, text=words)
+        assert box(words) == ""
 
 
 def test_the_query_box_answers_questions(client: Any) -> None:

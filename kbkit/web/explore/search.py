@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -47,6 +48,8 @@ _ASKS_PATHS = re.compile(
     re.IGNORECASE,
 )
 """Questions about what two nodes have to do with each other, to which their paths are the answer."""
+_MISSPELT = 0.8
+"""Least similarity of a misspelt name of a type."""
 _DOUBTFUL = 0.2
 """Minimum confidence to show readings of words that do not have the form of a question."""
 
@@ -137,13 +140,18 @@ class _Search:
         return result
 
     def reading(self, request: Request) -> Response:
-        """Return the answer to a question, or the closest readings; nothing if the words are not a question."""
+        """Return the answer to a question, or the closest readings; nothing if the words are not a question.
+
+        Words that are answered though some of them are not read are none, and so are those without the name of a type
+        of which all nodes would be answers.
+        """
         question = links.text(request, "q")
         read = self._site.kb.ask(question) if question and self._site.kb.has("adjacency") else None
         if read is None:
             return self._site.page("nothing.html", request)
         doubtful = read.choice is None and (not read.matches or read.confidence < _DOUBTFUL)
-        if doubtful and not is_question(question):
+        misread = read.choice is None and read.is_sure and (not all(one.meaning for one in read.matches))
+        if (not is_question(question) and (doubtful or misread)) or self._is_all(read):
             return self._site.page("nothing.html", request)
         return self._site.page(
             "reading.html",
@@ -154,6 +162,16 @@ class _Search:
             ends=self._ends(read),
             asks_paths=bool(_ASKS_PATHS.search(question)),
         )
+
+    def _is_all(self, read: AskResult) -> bool:
+        """Return whether a question is read as all nodes of a type that no words of it name: *Heat* as movies."""
+        kinds = [kind.name for kind in self._site.kb.schema.node_types]
+        if read.choice is not None or read.expression not in kinds:
+            return False
+        words = re.findall(r"\w+", read.question.casefold())
+        nouns = [" ".join(re.findall(r"\w+", noun)) for noun in _nouns(read.expression)]
+        said = (" ".join(words[at : at + 1 + noun.count(" ")]) for noun in nouns for at in range(len(words)))
+        return not any(get_close_matches(one, nouns, 1, _MISSPELT) for one in said)
 
     def _ends(self, read: AskResult) -> list[str]:
         """Return the two nodes of a question that is not answered, whose paths may answer it; nothing for others."""
