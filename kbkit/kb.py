@@ -543,10 +543,11 @@ class KnowledgeBase:
         Columns: ``score`` (0 to 1), ``type``, ``key`` and ``name``, ``other_key`` and ``other_name``, the evidence, the
         ids ``id`` and ``other_id``, and an empty ``decision``. ``name_score`` is the similarity of the most similar
         names or aliases; ``neighbors`` is the number of neighbours by the same relation in common, ``same`` and
-        ``differ`` list attributes. Half of the neighbours in common, or two equal attributes and no different one,
-        raise the score by half of what is missing to 1; attributes that mostly differ lower it by 0.1. Names with
-        different numbers are no candidates. The node with more neighbours comes first. Nothing is merged: fill in the
-        decisions, and use :func:`kbkit.merge`.
+        ``differ`` list attributes with their values. Half of the neighbours and at least two in common, or two equal
+        values that few nodes have and no different one, raise the score by half of what is missing to 1; attributes
+        that mostly differ lower it by up to 0.15. Names of the same words in another order, and aliases, score less
+        than equal ones. Names with different numbers are no candidates. The node with more neighbours comes first.
+        Nothing is merged: fill in the decisions, and use :func:`kbkit.merge`.
         """
         from kbkit.graph.duplicates import duplicates
 

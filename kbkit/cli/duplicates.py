@@ -84,8 +84,8 @@ def _short(found: pl.DataFrame) -> pl.DataFrame:
     import polars as pl
 
     def first_some(name: str) -> pl.Expr:
-        listed = pl.col(name).str.split(", ")
-        more = pl.format("{} and {} more", listed.list.head(_SHOWN).list.join(", "), listed.list.len() - _SHOWN)
+        listed = pl.col(name).str.split("; ")
+        more = pl.format("{} and {} more", listed.list.head(_SHOWN).list.join("; "), listed.list.len() - _SHOWN)
         return pl.when(listed.list.len() > _SHOWN + 1).then(more).otherwise(pl.col(name)).alias(name)
 
     return found.select(_ON_SCREEN).with_columns(first_some("same"), first_some("differ"))

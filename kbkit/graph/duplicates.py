@@ -27,15 +27,28 @@ COLUMNS = (
 )  # fmt: skip
 """The columns of candidates."""
 
-_IGNORED = (
-    "the", "and", "inc", "incorporated", "corp", "corporation", "ltd", "limited", "llc", "plc", "gmbh", "ag", "sa",
+_ARTICLES = ("the", "and")
+_LEGAL_FORMS = (
+    "inc", "incorporated", "corp", "corporation", "ltd", "limited", "llc", "plc", "gmbh", "ag", "sa",
     "spa", "srl", "bv", "nv", "oy", "ab", "kg", "co", "company",
 )  # fmt: skip
-"""Words that two names of one thing need not share: articles and legal forms."""
+"""Words that two proper names of one thing need not share. In a common noun they say something: *toy company*."""
 _NUMBERS = r"\d+|\b(?:ii|iii|iv|vi|vii|viii|ix|xi|xii|xiii)\b"
 _LARGEST_BLOCK = 50
 _LONGEST_NAME = 200
 _INITIAL, _ACRONYM, _SUBSET, _LEAST_PART = 0.92, 0.8, 0.9, 0.4
+_SPACED, _FORM, _TURNED = 0.99, 0.95, 0.86
+"""Scores of names that differ in spaces, in articles and legal forms, and in the order of words, which may be what they
+say: *man slaps a woman*.
+"""
+_ONE_ALIAS, _BOTH_ALIASES = 0.95, 0.8
+"""Highest scores of names of which one or both are aliases: *CFA franc* is short for two currencies."""
+_RARE_VALUE, _FEW = 200, 3
+"""An equal value is evidence if at most one of so many nodes has it, or few nodes."""
+_DIFFER = 0.15
+"""What a pair loses of which all attributes differ."""
+_VALUE = 60
+"""Characters of a value that are shown."""
 _COMMON = 3
 """Number of nodes with a word from which it is no misspelling."""
 
@@ -53,18 +66,15 @@ def duplicates(
     pairs = stores.tables.lookup(_pairs_sql(kind, 2 * threshold - 1))
     found = pairs.join(_neighbors(stores, pairs), on=["a", "b"], how="left")
     found = found.join(_attributes(stores, pairs), on=["a", "b"], how="left").with_columns(
-        pl.col("neighbors").fill_null(0), pl.col("same", "differ").fill_null("")
-    )
-    same, differ = (
-        pl.when(pl.col(name) == "").then(0).otherwise(pl.col(name).str.count_matches(",") + 1)
-        for name in ("same", "differ")
+        pl.col("neighbors", "equal", "rare", "unequal").fill_null(0), pl.col("same", "differ").fill_null("")
     )
     degree = stores.shared(degrees_of_all)
     fewer = np.minimum(degree[found["a"].to_numpy()], degree[found["b"].to_numpy()])
-    most = (pl.col("neighbors") > 0) & (2 * pl.col("neighbors") >= pl.Series(fewer))
-    supported = most | ((same >= 2) & (differ == 0))
+    most = (pl.col("neighbors") > 1) & (2 * pl.col("neighbors") >= pl.Series(fewer))
+    supported = most | ((pl.col("rare") >= 2) & (pl.col("unequal") == 0))
     more = pl.when(supported).then((1 - pl.col("name_score")) / 2).otherwise(0)
-    less = pl.when((differ > 0) & (differ >= same)).then(0.1).otherwise(0)
+    mostly = (pl.col("unequal") > 0) & (pl.col("unequal") >= pl.col("equal"))
+    less = pl.when(mostly).then(_DIFFER * pl.col("unequal") / (pl.col("unequal") + pl.col("equal"))).otherwise(0)
     found = found.with_columns((pl.col("name_score") + more - less).clip(0, 1).round(3).alias("score"))
     found = found.filter(pl.col("score") >= threshold).sort(
         ["score", "neighbors", "a", "b"], descending=[True, True, False, False]
@@ -95,23 +105,26 @@ def _named(stores: Stores, found: pl.DataFrame) -> pl.DataFrame:
 def _pairs_sql(kind: str | None, least: float) -> str:
     """Return the query for pairs of nodes ``a`` < ``b`` with the ``name_score`` of their most similar names."""
     where = f"WHERE type = {literal(kind)}" if kind else ""
-    ignored = ", ".join(map(literal, _IGNORED))
+    articles, forms = (", ".join(map(literal, words)) for words in (_ARTICLES, _LEGAL_FORMS))
     return f"""
         WITH spelled AS MATERIALIZED (
-          SELECT id, type, row_number() OVER () AS r, left(name, {_LONGEST_NAME}) AS name
-          FROM (SELECT id, type::VARCHAR AS type, name FROM nodes {where}
-                UNION SELECT id, type::VARCHAR, unnest(aliases) FROM nodes {where})),
+          SELECT id, type, row_number() OVER () AS r, is_alias, left(name, {_LONGEST_NAME}) AS name
+          FROM (SELECT id, type::VARCHAR AS type, name, false AS is_alias FROM nodes {where}
+                UNION SELECT id, type::VARCHAR, unnest(aliases), true FROM nodes {where})),
         plain AS (
-          SELECT r, id, type, trim(regexp_replace(regexp_replace(replace(replace(regexp_replace(
+          SELECT r, id, type, is_alias, name <> lower(name) AS is_proper,
+                 trim(regexp_replace(regexp_replace(replace(replace(regexp_replace(
             lower(strip_accents(name)), '^([^,]{{2,40}}), ([^,]{{1,20}})$', '\\2 \\1'), '&', ' and '), '''', ''),
             '(\\b\\w)\\.(?:\\s*(\\b\\w)\\.)?(?:\\s*(\\b\\w)\\.)?(?:\\s*(\\b\\w)\\.)?', '\\1\\2\\3\\4 ', 'g'),
             '[^\\p{{L}}\\p{{M}}\\p{{N}}]+', ' ', 'g')) AS plain
           FROM spelled),
         words AS (
-          SELECT *, list_filter(string_split(plain, ' '), lambda w: w NOT IN ({ignored})) AS kept FROM plain
+          SELECT *, list_filter(string_split(plain, ' '), lambda w:
+            w NOT IN ({articles}) AND (NOT is_proper OR w NOT IN ({forms}))) AS kept FROM plain
           WHERE plain <> ''),
         terms AS (
-          SELECT r, id, type, plain, CASE WHEN len(kept) > 0 THEN kept ELSE string_split(plain, ' ') END AS tokens
+          SELECT r, id, type, is_alias, is_proper, plain,
+                 CASE WHEN len(kept) > 0 THEN kept ELSE string_split(plain, ' ') END AS tokens
           FROM words),
         used AS MATERIALIZED (SELECT r, id, type, unnest(list_distinct(tokens)) AS word FROM terms),
         common AS (SELECT type, word FROM used GROUP BY type, word HAVING count(DISTINCT id) >= {_COMMON}),
@@ -144,7 +157,9 @@ def _pairs_sql(kind: str | None, least: float) -> str:
                  list_filter(y.tokens, lambda w: NOT list_contains(x.tokens, w)) AS others
           FROM close JOIN names x USING (r) JOIN names y ON y.r = close.s
           WHERE x.id <> y.id AND x.numbers = y.numbers)
-        SELECT least(x.id, y.id) AS a, greatest(x.id, y.id) AS b, max({_SCORE})::DOUBLE AS name_score
+        SELECT least(x.id, y.id) AS a, greatest(x.id, y.id) AS b, max(least({_SCORE},
+            CASE x.is_alias::INTEGER + y.is_alias::INTEGER
+              WHEN 2 THEN {_BOTH_ALIASES} WHEN 1 THEN {_ONE_ALIAS} ELSE 1 END))::DOUBLE AS name_score
         FROM compared GROUP BY ALL HAVING name_score >= {least} ORDER BY ALL"""
 
 
@@ -157,9 +172,12 @@ _SIMILAR = f"greatest({_similarity('x.letters', 'y.letters')}, {_similarity('x.p
 _PART = _similarity("array_to_string(mine, '')", "array_to_string(others, '')")
 _SCORE = f"""CASE
   WHEN x.plain = y.plain THEN 1.0
-  WHEN x.phrase = y.phrase OR x.letters = y.letters THEN 0.99
+  WHEN replace(x.plain, ' ', '') = replace(y.plain, ' ', '') THEN {_SPACED}
+  WHEN x.letters = y.letters THEN {_FORM}
+  WHEN x.phrase = y.phrase THEN {_TURNED}
   WHEN len(mine) = 1 AND len(others) = 1 AND length(mine[1]) = 1 AND length(others[1]) = 1 THEN 0.0
-  WHEN len(mine) = 1 AND len(others) = 1 AND least(length(mine[1]), length(others[1])) = 1
+  WHEN x.is_proper AND y.is_proper AND len(mine) = 1 AND len(others) = 1
+       AND least(length(mine[1]), length(others[1])) = 1
        AND mine[1][1] = others[1][1] AND x.tokens[-1] = y.tokens[-1] THEN {_INITIAL}
   WHEN len(mine) + len(others) = 1 AND length(coalesce(mine[1], others[1])) = 1 AND x.tokens[-1] = y.tokens[-1]
        AND x.tokens[1] = y.tokens[1] THEN {_INITIAL}
@@ -167,9 +185,12 @@ _SCORE = f"""CASE
   WHEN len(mine) = 0 OR len(others) = 0 THEN {_SUBSET} * {_SIMILAR}
   WHEN NOT list_has_any(x.rare, mine) AND NOT list_has_any(y.rare, others) THEN 0.0
   WHEN {_PART} < {_LEAST_PART} THEN 0.0
+  WHEN mine[1][1] <> others[1][1] AND length(mine[1]) = length(others[1])
+       AND mine[1][1:2] <> reverse(others[1][1:2]) THEN 0.0
   ELSE least((1 + {_PART}) / 2, {_SIMILAR}) END"""
 """Names that differ in one letter that stands alone (``Hepatitis A``, ``Hepatitis B``) are different, and so are most
-that differ in words which several other names have: ``osteoclast`` is no misspelt ``osteoblast``.
+that differ in words which several other names have: ``osteoclast`` is no misspelt ``osteoblast``. The first letter of a
+word is hardly ever another one by mistake: ``Northern`` is not ``Southern``.
 """
 
 
@@ -193,24 +214,41 @@ def _neighbors(stores: Stores, pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 def _attributes(stores: Stores, pairs: pl.DataFrame) -> pl.DataFrame:
-    """Return the names of the attributes in which the nodes of each pair agree and differ, as texts with commas."""
+    """Return the attributes in which the nodes of each pair agree and differ, with their values, as texts with
+    semicolons; and how many agree, how many of these in a value that few nodes have, and how many differ.
+    """
     import polars as pl
 
-    parts = [pl.DataFrame(schema={"a": pl.Int32, "b": pl.Int32, "same": pl.String, "differ": pl.String})]
+    counts = dict.fromkeys(("equal", "rare", "unequal"), pl.Int64)
+    texts = dict.fromkeys(("same", "differ"), pl.String)
+    parts = [pl.DataFrame(schema={"a": pl.Int32, "b": pl.Int32, **texts, **counts})]
     for kind in (kind for kind in stores.schema.primary_types if kind.attributes):
         own = pairs.filter(pl.col("a").is_between(kind.first, kind.last))
         if own.is_empty():
             continue
-        columns = [quote(a.name) for a in kind.attributes]
-        same, differ = (
-            ", ".join(f"CASE WHEN x.{c} {sign} y.{c} THEN {literal(a.name)} END"
-                      for c, a in zip(columns, kind.attributes, strict=True))
-            for sign in ("=", "<>")
-        )  # fmt: skip
-        table = quote(kind.table)
+        table, few = quote(kind.table), max(_FEW, kind.count // _RARE_VALUE)
+        ends = f"FROM kbkit_pairs p JOIN {table} x ON x.id = p.a JOIN {table} y ON y.id = p.b"
+        same, differ, held, equal, rare, unequal = [], [], [], [], [], []
+        for number, one in enumerate(kind.attributes):
+            x, y, n = f"x.{quote(one.name)}", f"y.{quote(one.name)}", f"n{number}"
+            said = f"{literal(one.name + ': ')} || left({x}::VARCHAR, {_VALUE})"
+            same.append(f"CASE WHEN {x} = {y} THEN {said} END")
+            differ.append(f"CASE WHEN {x} <> {y} THEN {said} || ' / ' || left({y}::VARCHAR, {_VALUE}) END")
+            held.append(
+                f"{n} AS (SELECT {quote(one.name)} AS v FROM {table} WHERE {quote(one.name)} IN"
+                f" (SELECT {x} {ends} WHERE {x} = {y}) GROUP BY v HAVING count(*) <= {few})"
+            )
+            equal.append(f"coalesce({x} = {y}, false)::INTEGER")
+            rare.append(f"coalesce({x} = {y} AND {x} IN (SELECT v FROM {n}), false)::INTEGER")
+            unequal.append(f"coalesce({x} <> {y}, false)::INTEGER")
         sql = (
-            f"SELECT p.a, p.b, concat_ws(', ', {same}) AS same, concat_ws(', ', {differ}) AS differ"
-            f" FROM kbkit_pairs p JOIN {table} x ON x.id = p.a JOIN {table} y ON y.id = p.b"
+            f"WITH {', '.join(held)} SELECT p.a, p.b, concat_ws('; ', {', '.join(same)}) AS same,"
+            f" concat_ws('; ', {', '.join(differ)}) AS differ, {' + '.join(equal)} AS equal,"
+            f" {' + '.join(rare)} AS rare, {' + '.join(unequal)} AS unequal {ends}"
         )
-        parts.append(stores.tables.lookup(sql, frames={"kbkit_pairs": own}))
+        parts.append(
+            stores.tables.lookup(sql, frames={"kbkit_pairs": own}).with_columns(
+                pl.col(name).cast(pl.Int64) for name in counts
+            )
+        )
     return pl.concat(parts, how="vertical_relaxed")

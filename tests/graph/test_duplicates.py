@@ -60,6 +60,38 @@ def test_names_of_one_thing_and_of_two(tmp_path: Path) -> None:
     assert found["decision"].null_count() == found.height
 
 
+def test_names_that_say_something_else_do_not_score_near_1(tmp_path: Path) -> None:
+    """Another order, an opposite, one more word, an abbreviation that two nodes share, and values that differ."""
+    rows = [
+        ("a", "man slaps a woman", "", 1), ("b", "woman slaps a man", "", 2), ("c", "Northern Ndebele", "Ndebele", 3),
+        ("d", "Southern Ndebele", "Ndebele", 4), ("e", "toy", "", 5), ("f", "toy company", "", 6),
+        ("g", "b movie", "", 7), ("h", "baseball movie", "", 8), ("i", "The Savages", "", 9), ("j", "Savages", "", 10),
+    ]  # fmt: skip
+    names = pl.DataFrame(rows, ["key", "name", "aliases", "year"], orient="row").with_columns(
+        pl.lit("thing").alias("type"), pl.col("aliases").str.split("|")
+    )
+    with kbkit.from_frames(names, out=tmp_path / "names.kb", stores=STORES) as kb:
+        found = {(one["key"], one["other_key"]): one for one in kb.duplicates(threshold=0.5).iter_rows(named=True)}
+    assert {pair: one["score"] for pair, one in found.items()} == pytest.approx(
+        {("a", "b"): 0.71, ("c", "d"): 0.65, ("i", "j"): 0.8}
+    )
+    assert found["i", "j"]["differ"] == "year: 9 / 10"
+    assert found["i", "j"]["same"] == ""
+
+
+def test_equal_values_that_many_nodes_have_are_no_evidence(tmp_path: Path) -> None:
+    """Two languages of one family and script are not the same, two companies of one city and year may be."""
+    slavic = [(f"s{n}", f"Language {chr(65 + n)}{chr(75 - n)}", "Slavic", "Latin") for n in range(8)]
+    alike = [("x", "Slovak", "Slavic", "Latin"), ("y", "Slovac", "Slavic", "Latin")]
+    rare = [("v", "Elamitic", "Isolate", "Cuneiform"), ("w", "Elametic", "Isolate", "Cuneiform")]
+    names = pl.DataFrame([*slavic, *alike, *rare], ["key", "name", "family", "script"], orient="row")
+    with kbkit.from_frames(names.with_columns(type=pl.lit("t")), out=tmp_path / "n.kb", stores=STORES) as kb:
+        found = {one["key"]: one for one in kb.duplicates(threshold=0.8).iter_rows(named=True)}
+    assert found["x"]["same"] == "family: Slavic; script: Latin"
+    assert found["x"]["score"] == found["x"]["name_score"]
+    assert found["v"]["score"] > found["v"]["name_score"]
+
+
 COMPANIES = """id,name,city,founded,website
 c1,IBM,Armonk,1911,
 c2,I.B.M. Corp,Armonk,,ibm.com
@@ -95,7 +127,7 @@ def test_evidence_decides_on_close_names(base: Path) -> None:
     with KnowledgeBase(base / "co.kb") as kb:
         found = kb.duplicates("company")
         assert found.select("key", "other_key", "same", "differ").rows() == [
-            ("c1", "c2", "city", ""), ("c3", "c4", "city, founded", "")
+            ("c1", "c2", "city: Armonk", ""), ("c3", "c4", "city: Cupertino; founded: 1976", "")
         ]  # fmt: skip
         assert kb.duplicates("product").is_empty()
         assert kb.duplicates(k=1)["key"].to_list() == ["c1"]
