@@ -67,7 +67,7 @@ def _several_values(schema: Schema) -> Iterator[tuple[str, str]]:
                     f"JOIN {identifier(tail.table)} t ON t.id = r.tail\n"
                     f"GROUP BY h.id, h.name\nHAVING count(*) > 1\nORDER BY h.name\n{_LIMIT}"
                 )
-                yield f"{head.name} with several {relation.name}", text
+                yield f"{head.name} with several values of {relation.name}", text
 
 
 def _born(kind: NodeType) -> Attribute | None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
+from kbkit.display.render import cell
 from kbkit.english.attributes import attribute_words, is_popularity
 from kbkit.english.readable import NO_NAMES
 from kbkit.english.types import type_plural
@@ -92,21 +93,33 @@ def suspicions(stores: Stores) -> pl.DataFrame:
 
 
 def suspicious_nodes(stores: Stores, found: pl.DataFrame) -> pl.DataFrame:
-    """Return the nodes of findings in one table: kind, type, part, finding, key, name, value (of the attribute).
+    """Return the nodes of findings in one table: kind, type, part, finding, key, name, value.
 
-    Numbers of edges are no findings about nodes. The first 1,000 nodes of each finding are listed.
+    The value is that of the attribute; of other findings, what else their query tells about a node. Numbers of edges
+    are no findings about nodes. The first 1,000 nodes of each finding are listed.
     """
     import polars as pl
 
     parts = []
     for one in map(Suspicion._make, found.filter(found["kind"] != "cardinality").iter_rows()):
-        valued = one.kind in ("extreme", "spelling")
-        value = f"CAST({identifier(one.part) if one.kind == 'extreme' else 'once'} AS VARCHAR)" if valued else "NULL"
-        rows = stores.tables.rows(f"SELECT id, {value} FROM ({one.sql}) LIMIT {LISTED}")
-        names = stores.nodes.rows(node for node, _ in rows)
-        parts += [(*one[:4], names[node].key, names[node].name, value) for node, value in rows]
+        rows = stores.tables.lookup(f"SELECT * FROM ({one.sql}) LIMIT {LISTED}")
+        names = stores.nodes.rows(rows["id"].to_list())
+        shown = zip(rows["id"], _evidence(one, rows), strict=True)
+        parts += [(*one[:4], names[node].key, names[node].name, value) for node, value in shown]
     names_of = ("kind", "type", "part", "finding", "key", "name", "value")
     return pl.DataFrame(parts, dict.fromkeys(names_of, pl.String), orient="row")
+
+
+def _evidence(one: Suspicion, rows: pl.DataFrame) -> list[str | None]:
+    """Return for each row of a finding what it tells beside the name of the node, as text."""
+    if one.kind == "missing":
+        return [None] * rows.height
+    told = [name for name in rows.columns if name not in ("id", "key", "name")]
+    if one.kind in ("extreme", "spelling"):
+        told = [one.part if one.kind == "extreme" else "once"]
+        return [cell(value) for value in rows[told[0]]]
+    texts = ("; ".join(f"{name}: {cell(row[name])}" for name in told) for row in rows.iter_rows(named=True))
+    return [text or None for text in texts]
 
 
 def _contradictions(tables: Tables, schema: Schema) -> Iterator[Suspicion]:
@@ -359,7 +372,9 @@ def _cardinalities(tables: Tables, schema: Schema) -> Iterator[Suspicion]:
             )
             yield Suspicion("cardinality", type_name, name, finding, having, sql)
             if lacking and having >= _USUAL * kind.count:
-                finding = f"{lacking:,} of {kind.count:,} without{way} ({_percent(lacking / kind.count)})"
+                finding = f"{lacking:,} of {kind.count:,} without ({_percent(lacking / kind.count)})"
+                if end == "tail":
+                    finding = f"no edge leads to {lacking:,} of {kind.count:,} ({_percent(lacking / kind.count)})"
                 sql = (
                     f"SELECT id, name, key\nFROM nodes\nWHERE type = {literal(type_name)}"
                     f" AND id NOT IN (SELECT {end} FROM {table})\nORDER BY name"

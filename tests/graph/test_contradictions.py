@@ -27,5 +27,5 @@ def test_planted_contradictions_are_found(tmp_path: Path) -> None:
     assert rows == {
         "person with died before born": [["Bo", "1930-01-01", "1920-05-05"]],
         "person born before their parent": [["Cy", "1925-01-01", "Bo", "1930-01-01"]],
-        "country with several capitals": [["Vesta", "['Brenn', 'Corva']"]],
+        "country with several values of capitals": [["Vesta", "['Brenn', 'Corva']"]],
     }

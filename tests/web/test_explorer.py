@@ -703,20 +703,70 @@ def test_suspicious_data_is_listed_with_queries(client: Any, world: KnowledgeBas
     assert pl.read_csv(files["findings"].content)["finding"].to_list() == findings["finding"].to_list()
     nodes = pl.read_csv(files["nodes"].content)
     assert nodes.filter((nodes["kind"] == "isolated") & (nodes["type"] == "lake"))["name"].len() == 1
-    assert "Nodes that may be the same" in shown(client.get("/check/duplicates"))
-    pairs = client.get("/check/duplicates", headers=PART)
-    every = pl.read_csv(files["duplicates"].content)
-    types = [link for link in Page(pairs.text).links() if link.startswith("/check/duplicates")]
-    assert len(Page(pairs.text).links()) == len(types) + 1 + 2 * every.height
-    assert every["type"].n_unique() > 1
-    assert types == ["/check/duplicates", *(f"/check/duplicates?type={t}" for t in _by_count(every["type"]))]
-    kind = types[-1].partition("=")[2]
-    assert f'hx-get="{types[-1]}"' in client.get(types[-1]).text
-    own = client.get(types[-1], headers=PART)
-    [file] = [html.unescape(link) for link in Page(own.text).links() if link.startswith("/check/file")]
-    assert pl.read_csv(client.get(file).content).equals(every.filter(every["type"] == kind))
-    assert "are alike" in shown(client.get("/check/duplicates", params={"type": "x"}, headers=PART))
+    several = nodes.filter((nodes["kind"] == "contradiction") & (nodes["finding"].str.contains("values of capital")))
+    assert all(re.fullmatch("capital: .+, .+", value) for value in several["value"])
+    assert several.height > 1
     assert '<a href="/check" aria-current="page">Check</a>' in page.text
+
+
+def test_chosen_findings_are_saved_with_notes(client: Any, world: KnowledgeBase) -> None:
+    findings = world.suspicions()
+    boxes = [attrs["name"] for tag, attrs in Page(client.get("/check").text).found if attrs.get("type") == "checkbox"]
+    assert boxes == [f"pick{at}" for at in range(findings.height)]
+    given = {"pick0": "1", "note0": "check the **capitals**", "note1": "not chosen", "about": "For the curator"}
+    report = client.post("/check/report", data=given)
+    assert 'filename="world-check-report.md"' in report.headers["content-disposition"]
+    assert report.text.startswith("# Findings in the data\n- For the curator\n- KB world, generation 0001")
+    assert report.text.count("\n## ") == 1
+    assert f"## {findings['finding'][0]}\n\ncheck the **capitals**\n\n" in report.text
+    assert " ".join(findings["sql"][0].split()) in report.text
+    assert "not chosen" not in report.text
+    rows = world.sql(findings["sql"][0])
+    assert report.text.count("\n| ") == min(20, rows.height) + 2
+    nothing = client.post("/check/report", data={"note0": "x"})
+    assert nothing.status_code == 400
+    assert "No finding is chosen" in shown(nothing)
+
+
+PAIRS = """id,name,city,founded
+c1,Acme Tools,Berlin,1911
+c2,ACME Tools Ltd,Berlin,1911
+c3,Elm Street Bakery,Paris,1950
+c4,Elm Street Bakery,Rome,1999
+"""
+
+
+def test_pairs_of_similar_nodes_are_shown_with_values_and_decided(tmp_path: Path) -> None:
+    (tmp_path / "firm.csv").write_text(PAIRS)
+    (tmp_path / "person.csv").write_text("id,name\np1,Ann Miller\np2,Ann Millar\n")
+    stores = ["tables", "adjacency", "text"]
+    files = [tmp_path / "firm.csv", tmp_path / "person.csv"]
+    with pytest.warns(UserWarning, match="no edges"):
+        kbkit.ingest(*map(str, files), out=tmp_path / "firms.kb", stores=stores, sync=True).close()
+    with kbkit.open(tmp_path / "firms.kb") as kb:
+        client = opened(kb)
+        every = kb.duplicates()
+        assert every["type"].n_unique() == 2
+        assert "Nodes that may be the same" in shown(client.get("/check/duplicates"))
+        page = client.get("/check/duplicates", headers=PART)
+        types = [link for link in Page(page.text).links() if link.startswith("/check/duplicates")]
+        assert types == ["/check/duplicates", *(f"/check/duplicates?type={t}" for t in _by_count(every["type"]))]
+        assert "city: Berlin; founded: 1911" in shown(page)
+        assert "city: Paris / Rome; founded: 1950 / 1999" in shown(page)
+        own = client.get("/check/duplicates?type=person", headers=PART)
+        [file] = [html.unescape(link) for link in Page(own.text).links() if link.startswith("/check/file")]
+        assert pl.read_csv(client.get(file).content).height == 1
+        assert "are alike" in shown(client.get("/check/duplicates", params={"type": "x"}, headers=PART))
+        names = dict.fromkeys(attrs["name"] for _, attrs in Page(page.text).found if attrs.get("type") == "radio")
+        assert len(names) == every.height
+        pair = next(row for row in every.iter_rows(named=True) if row["key"] in ("c1", "c2"))
+        answer = client.post("/check/decisions", data={f"pair{pair['id']}-{pair['other_id']}": "merge"})
+        assert 'filename="firms-check-decisions.csv"' in answer.headers["content-disposition"]
+        (tmp_path / "decisions.csv").write_bytes(answer.content)
+        assert client.post("/check/decisions", data={}).status_code == 400
+        assert client.post("/check/decisions", data={next(iter(names)): "burn"}).status_code == 400
+    with kbkit.merge(tmp_path / "firms.kb", tmp_path / "decisions.csv") as kb:
+        assert kb.schema.type("firm").count == 3
 
 
 def test_the_page_says_which_findings_the_file_cuts(
