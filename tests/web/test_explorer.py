@@ -91,7 +91,8 @@ class Page(HTMLParser):
     def links(self) -> list[str]:
         """The addresses that the page leads to or fetches."""
         names = ("href", "src", "action", "hx-get", "hx-post")
-        return [value for _, attrs in self.found for name in names if (value := attrs.get(name))]
+        gets = [attrs for _, attrs in self.found if attrs.get("method") != "post"]
+        return [value for attrs in gets for name in names if (value := attrs.get(name))]
 
 
 # -- screens ----------------------------------------------------------------------------------------------------------
@@ -1302,12 +1303,28 @@ def test_disagreements_are_decided(world_kb: Path, tmp_path: Path) -> None:
     assert files[1].text.count("a note") == 3
     assert json.loads(files[2].text)["text"] == "long rivers"
     form = {"query": "1", "node": second, "who": "carl", "grade": "1"}
+    listed = shown(client.get("/label"))
+    assert "2 of 2 disagreements are not decided: the files have the median of the grades, rounded down" in listed
+    told = here("stark", "labels", kb.directory.path, "-o", tmp_path / "labels.qrels").stderr
+    assert "2 disagreements not decided: the grade is the median, rounded down" in told
+    assert "0 of 2 decided" in page
+    part = client.post("/label/disagreements", data={**form, "who": "bob", "note": "in part"}, headers=PART)
+    assert part.text.lstrip().startswith("<li")
+    when = labels.table()["when"][-1][:10]
+    assert f"Decided by bob , who graded it too, on {when}: 1 in part, in part" in shown(part)
+    facts = shown(client.get("/label/1", params={"annotator": "ann"}))
+    [glimpse] = re.findall(r'<div class="head">.*?</div>\s*<p class="soft" dir="auto">(.*?)</p>', part.text, re.S)
+    assert " ".join(re.sub("<[^>]*>", " ", html.unescape(glimpse)).split()) in facts  # what those who grade see
+    client.post("/label/disagreements", data={**form, "who": "bob", "grade": ""})
     decided = client.post("/label/disagreements", data=form)
+    assert "1 of 2 decided" in shown(decided)
     assert page.count("Decided") == shown(decided).count("Decided") - 1
     grades = {f"{row['type']}#{row['key']}": row["grade"] for row in labels.judgements().to_dicts()}
     assert grades == {first: 2, second: 1, third: 0}
     client.post("/label/disagreements", data={**form, "grade": ""})
-    assert labels.judgements().filter(pl.col("grade") == 0).height == 2
+    assert labels.judgements().sort("key")["grade"].to_list() == [
+        {first: 2, second: 1, third: 0}[node] for node in sorted((first, second, third))
+    ]
     assert client.post("/label/disagreements", data={**form, "grade": "7"}).status_code == 400
     assert client.post("/label/disagreements", data={**form, "node": "x#y"}).status_code == 400
     assert "bob: 33% of 3 nodes" in shown(client.get("/label/1", params={"annotator": "ann"}))
@@ -1390,6 +1407,34 @@ def test_known_answers_are_judged(world_kb: Path, tmp_path: Path) -> None:
         refused = client.post("/label/1/add", data={**wrong, "annotator": "ann"})
         assert (refused.status_code >= 400, said in shown(refused)) == (True, True)
     assert client.post("/label", data={**sent, "answers": "countri"}).status_code == 400
+
+
+def test_a_pool_that_lacks_answers_is_flagged(world_kb: Path, tmp_path: Path) -> None:
+    with kbkit.open(shutil.copytree(world_kb, tmp_path / "w.kb")) as kb:
+        client, labels = opened(kb), Labels(kb)
+        labels.write("Which countries are in Africa?", "ann", k=10)
+        assert labels.incomplete().keys() == {"1"}
+        joined, total = labels.incomplete()["1"]
+        page = shown(client.get("/label"))
+        assert f"{joined} of {total} answers pooled" in page
+        assert "1 query has answers that were not pooled: programs take these for no answers" in page
+        labels.add("1", labels.reading(labels.query("1")).missing)
+        assert labels.incomplete() == {}
+        assert "not pooled" not in shown(client.get("/label"))
+
+
+def test_an_expression_that_leads_to_its_first_part_is_refused(world_kb: Path, tmp_path: Path) -> None:
+    with kbkit.open(shutil.copytree(world_kb, tmp_path / "w.kb")) as kb:
+        client = opened(kb)
+        expression = 'country:"Nepal" <- [borders] <- country'
+        page = client.get("/label", params={"answers": expression})
+        assert "The arrows lead to the first part of the expression: its answers are countries." in shown(page)
+        assert 'For those of the last part: country:"Nepal" -> [borders] -> country' in shown(page)
+        saved = client.post("/label", data={"q": "a", "annotator": "ann", "answers": expression})
+        assert saved.status_code == 400
+        assert Labels(kb).queries() == []
+        note = client.get("/query/view", params={"q": expression, "language": "answers"}, headers=PART)
+        assert "The answers are where the arrows of the expression meet: countries" in shown(note)
 
 
 def test_answers_of_a_reading_join_unless_they_are_many(

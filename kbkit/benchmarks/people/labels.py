@@ -16,7 +16,7 @@ are in ``decisions/NAME.jsonl``. Each query and each grade is saved at once.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,6 +24,7 @@ import numpy as np
 
 from kbkit.assets.arguments import check_range
 from kbkit.benchmarks.evidence import leaks
+from kbkit.benchmarks.people.judged import judged
 from kbkit.benchmarks.people.judgements import Judgement, RaterFolder, append_judgements, one_writer, outside, ratings
 from kbkit.benchmarks.people.pools import LabelledQuery, LabelPools, PoolNode
 from kbkit.directory.files import append_json
@@ -303,21 +304,24 @@ class Labels(LabelPools):
         }
 
     def table(self) -> pl.DataFrame:
-        """Return every annotator's grades: query, text, type, key, name, annotator, grade, note, when, counts.
+        """Return every annotator's grades: query, text, type, key, name, annotator, grade, note, when, counts, kind.
 
-        ``counts`` is the grade of the node for the query: see :meth:`judgements`.
+        ``counts`` is the grade of the node for the query: see :meth:`judgements`. The ``kind`` is grade, or decision
+        for the grade of a person who decided where annotators differ.
         """
         import polars as pl
 
         queries = {query.id for query in self.queries()}
+        every = [(one, name, "grade") for name, own in self._grades.all().items() for one in own]
+        every += [(one, one.who, "decision") for one in self.decisions().values()]
         given = [
-            (*one.item, name, one.note, one.when, one.mark)
-            for name, own in self._grades.all().items()
-            for one in own
+            (*one.item, name, one.note, one.when, one.mark, kind)
+            for one, name, kind in every
             if one.mark is not None and one.item[0] in queries
         ]
         names = ("query", "reference", "annotator", "note", "when")
-        frame = pl.DataFrame(given, {**dict.fromkeys(names, pl.String), "grade": pl.Int64}, orient="row")
+        kinds = {**dict.fromkeys(names, pl.String), "grade": pl.Int64, "kind": pl.String}
+        frame = pl.DataFrame(given, kinds, orient="row")
         named = {name: node.name for name, node in self._nodes(frame["reference"].unique()).items()}
         called = pl.DataFrame(list(named.items()), dict.fromkeys(("reference", "name"), pl.String), orient="row")
         return (
@@ -325,8 +329,20 @@ class Labels(LabelPools):
             .select("query", "text", "type", "key", reference=pl.format("{}#{}", "type", "key"), counts=pl.col("grade"))
             .join(frame, on=["query", "reference"], maintain_order="left_right")
             .join(called, on="reference", how="left", maintain_order="left")
-            .select("query", "text", "type", "key", "name", "annotator", "grade", "note", "when", "counts")
+            .select("query", "text", "type", "key", "name", "annotator", "grade", "note", "when", "counts", "kind")
         )
+
+    def incomplete(self) -> dict[str, tuple[int, int]]:
+        """Return for each query that was read with certainty and whose pool lacks answers how many it has, of how many.
+
+        Judgements of such a pool take the others for no answers.
+        """
+        read = ((query.id, self.reading(query)) for query in self.queries())
+        return {number: (one.joined, one.total) for number, one in read if one and one.joined < one.total}
+
+    def undecided(self) -> int:
+        """Return how many nodes annotators graded differently without a decision."""
+        return sum(one.decision is None for one in self.disagreements())
 
     def judgements(self) -> pl.DataFrame:
         """Return the graded nodes of all queries: see :func:`judged`."""
@@ -372,41 +388,6 @@ class Labels(LabelPools):
             given = {name: marks for name, marks in own.items() if marks}
         agreed = agreement_table("on", {_GRADE: given}, everyone=len(given) > 2)
         return agreed.drop("on").rename({"raters": "annotators"})
-
-
-def judged(
-    grades: Mapping[str, Mapping[tuple[str, ...], int]],
-    texts: Mapping[str, str],
-    decided: Mapping[tuple[str, ...], int] | None = None,
-) -> pl.DataFrame:
-    """Return the grade of each node by its annotators' grades by (query, node), and the queries' ``texts``.
-
-    The columns are query, text, type, key, grade, annotators (their number). The grade is the lower median: at least
-    half of the annotators gave this grade or a higher one. Grades in ``decided`` replace it.
-    """
-    import polars as pl
-
-    given = [(*item, grade) for own in grades.values() for item, grade in own.items()]
-    frame = pl.DataFrame(given, schema={"query": pl.String, "node": pl.String, "grade": pl.Int64}, orient="row")
-    chosen = [(*item, grade) for item, grade in (decided or {}).items()]
-    known = pl.DataFrame(chosen, {"query": pl.String, "node": pl.String, "decided": pl.Int64}, orient="row")
-    median = pl.col("grade").sort().get((pl.len() - 1) // 2)
-    return (
-        frame.filter(pl.col("query").is_in(list(texts)))
-        .group_by("query", "node")
-        .agg(median, annotators=pl.len().cast(pl.Int64))
-        .join(known, on=["query", "node"], how="left")
-        .with_columns(pl.coalesce("decided", "grade").alias("grade"))
-        .sort(pl.col("query").cast(pl.Int64), -pl.col("grade"), "node")
-        .select(
-            "query",
-            pl.col("query").replace_strict(texts, return_dtype=pl.String).alias("text"),
-            pl.col("node").str.extract(r"^([^#]*)#").alias("type"),
-            pl.col("node").str.replace(r"^[^#]*#", "").alias("key"),
-            "grade",
-            "annotators",
-        )
-    )
 
 
 def _problem(judgement: Judgement) -> str:

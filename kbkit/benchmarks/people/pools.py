@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 POOLED = (*RETRIEVERS, "relational")
 """The modes whose hits are pooled."""
+_READ = 500
+"""Readings whose answers are kept."""
 MOST_ANSWERS = 100
 """Maximum number of answers of a question or an expression that join a pool at once."""
 MOST_TIMES = 2
@@ -78,6 +81,7 @@ class LabelPools:
 
     def __init__(self, kb: KnowledgeBase) -> None:
         self._kb = kb
+        self._read = lru_cache(_READ)(self._reading_of)  # the KB does not change while it is open
 
     def answers(self, expression: str) -> tuple[list[str], int]:
         """Return the first answers of an expression (``type#key``), and how many there are. Raises :class:`KbError`."""
@@ -121,13 +125,17 @@ class LabelPools:
         if not query.reading:
             return None
         try:
-            answers = self._kb.answers(query.reading)
+            phrase, first, total = self._read(query.reading, query.type)
         except KbError:
             return None
-        (first, total), pool = self._first(answers, query.type), set(query.pool)
+        pool = set(query.pool)
         missing = [node for node in first if node not in pool]
-        phrase = in_words(answers, self._kb.stores) or query.reading
         return LabelReading(phrase, missing, len(first) - len(missing), total)
+
+    def _reading_of(self, expression: str, type: str) -> tuple[str, list[str], int]:  # noqa: A002
+        """Return an expression in words, its first answers of a type, and how many there are."""
+        answers = self._kb.answers(expression)
+        return in_words(answers, self._kb.stores) or expression, *self._first(answers, type)
 
     def pool_node(self, reference: str) -> PoolNode:
         """Return a node with the beginning of its texts. Raises :class:`KbError` for an unknown one."""

@@ -13,6 +13,7 @@ from kbkit.cli.papers.factory import FiguresForm, PaperFigures, Shown, figures
 from kbkit.errors import KbError, Option, UnknownNameError, plural
 
 if TYPE_CHECKING:
+    from kbkit.benchmarks.people.labels import Labels
     from kbkit.cli.tables import Titled
 
 Agreement = Annotated[bool, typer.Option("--agreement", help="Show only how annotators agree.")]
@@ -22,6 +23,7 @@ Agreement = Annotated[bool, typer.Option("--agreement", help="Show only how anno
 
 
 def stark_labels(
+    context: typer.Context,
     kb: Kb,
     agreement: Agreement = False,
     each: Annotated[bool, typer.Option("--each", help="List the grades and notes of each annotator.")] = False,
@@ -31,8 +33,8 @@ def stark_labels(
     """List the grades that people gave in the browser.
 
     The queries and grades of the Label screen of kbkit explore: 2 for an answer, 1 for an answer in part, 0 for none.
-    The grade is the lower median of all annotators. -o FILE.qrels writes TREC judgements, with nodes named as
-    by kbkit run, for kbkit measure and other programs.
+    The grade is a decision, or else the median of all annotators, rounded down. -o FILE.qrels writes TREC judgements,
+    with nodes named as by kbkit run, for kbkit measure and other programs.
     """
     from kbkit.benchmarks.people.labels import Labels
     from kbkit.kb import KnowledgeBase
@@ -48,6 +50,16 @@ def stark_labels(
             write_gold(known.gold(), rendering.output)
         else:
             rendering.write(known.judgements())
+        if not agreement and not each:
+            note(context, _doubts(known))
+
+
+def _doubts(known: Labels) -> list[str]:
+    """Return what makes grades provisional or incomplete, as lines."""
+    undecided, incomplete = known.undecided(), len(known.incomplete())
+    lines = [f"{plural(undecided, 'disagreement')} not decided: the grade is the median, rounded down"]
+    more = [f"{plural(incomplete, 'query', 'queries')} with answers that were not pooled"]
+    return (lines if undecided else []) + (more if incomplete else [])
 
 
 @figures(FiguresForm())

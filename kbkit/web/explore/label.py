@@ -11,8 +11,11 @@ from urllib.parse import quote, unquote
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 
-from kbkit.benchmarks.people.labels import GRADES, LONGEST, Labels
+from kbkit.answers.parse import parse
+from kbkit.answers.syntax_tree import Path as AnswerPath
+from kbkit.benchmarks.people.labels import GRADES, LONGEST, Disagreement, Labels
 from kbkit.benchmarks.people.pools import MOST_ANSWERS, LabelledQuery, PoolNode
+from kbkit.english.types import type_plural
 from kbkit.errors import KbError
 from kbkit.measures.files import write_gold
 from kbkit.web.explore import links
@@ -71,16 +74,38 @@ class _Label:
     def queries(self, request: Request) -> Response:
         """Show all queries with their progress, and the form for a new one."""
         given = {name: links.text(request, name) for name in ("node", "q", "note", "type", "answers")}
+        problem = None
+        try:
+            kind = self._type(given["answers"])
+        except KbError as error:  # with the form, where it can be mended
+            kind, problem, given["answers"] = "", error, ""
         if "type" not in request.query_params:
-            given["type"] = self._type(given["answers"]) or unquote(request.cookies.get(_TYPE, ""))
-        return self._form(request, {**given, "annotator": _annotator(request), "k": _DEPTHS[0]}, None)
+            given["type"] = kind or unquote(request.cookies.get(_TYPE, ""))
+        return self._form(request, {**given, "annotator": _annotator(request), "k": _DEPTHS[0]}, problem)
 
     def _type(self, expression: str) -> str:
         """Return the type of the answers of an expression, if they have one."""
         if not expression:
             return ""
-        types = {node.partition("#")[0] for node in self._labels.answers(expression)[0]}
+        types = {node.partition("#")[0] for node in self._answers(expression)[0]}
         return types.pop() if len(types) == 1 else ""
+
+    def _answers(self, expression: str) -> tuple[list[str], int]:
+        """Return the first answers of an expression, and how many there are; none of no expression.
+
+        Raises :class:`KbError` for one that reads as if its last part were the answers, but leads to its first.
+        """
+        if not expression:
+            return [], 0
+        path = parse(expression)
+        if isinstance(path, AnswerPath) and set(path.arrows) == {"<-"}:
+            found, _ = self._labels.answers(expression)
+            named = ", ".join(type_plural(kind) for kind in dict.fromkeys(node.partition("#")[0] for node in found))
+            raise KbError(
+                f"The arrows lead to the first part of the expression: its answers are {named or 'none'}",
+                f"For those of the last part: {expression.replace('<-', '->')}",
+            )
+        return self._labels.answers(expression)
 
     def _form(self, request: Request, given: dict[str, Any], problem: KbError | None, many: str = "") -> Response:
         row = None
@@ -100,6 +125,7 @@ class _Label:
             agreement=self._labels.agreement().rows(named=True),
             open=self._labels.next_open(given["annotator"]) if given["annotator"] else None,
             apart=[one.decision is not None for one in self._labels.disagreements()],
+            incomplete=self._labels.incomplete(),
             depths=_DEPTHS,
             types=self._types(),
             longest=LONGEST,
@@ -127,7 +153,7 @@ class _Label:
         """Save a new query, and lead to its hits."""
         given = _given(request.state.form)
         try:
-            nodes, count = self._labels.answers(given["answers"]) if given["answers"] else ([], 0)
+            nodes, count = self._answers(given["answers"])
             known = self._known(given["q"], given)
             query = self._labels.add(known.id, nodes) if known else self._labels.write(
                 given["q"], given["annotator"], given["node"], given["note"], given["k"], given["type"], nodes
@@ -206,7 +232,7 @@ class _Label:
         try:
             if not any(given.values()):
                 raise KbError("Nothing to add", "Name a node, or write an expression")
-            nodes, count = self._labels.answers(given["answers"]) if given["answers"] else ([], 0)
+            nodes, count = self._answers(given["answers"])
             query = self._labels.query(number)
             if given["answers"] == query.reading and (reading := self._labels.reading(query)):
                 nodes, count = reading.missing, reading.total  # of the type of the query
@@ -273,19 +299,30 @@ class _Label:
     def disagreements(self, request: Request) -> Response:
         """Show the nodes that annotators graded differently, to decide."""
         who = links.text(request, "who") or _annotator(request)
-        found = self._labels.disagreements()
-        return self._site.page("label_apart.html", request, who=who, found=found, grades=GRADES)
+        found = self._disagreements(self._labels.disagreements())
+        decided = sum(one["decision"] is not None for one in found)
+        return self._site.page("label_apart.html", request, who=who, found=found, decided=decided, grades=GRADES)
+
+    def _disagreements(self, found: list[Disagreement]) -> list[dict[str, Any]]:
+        """Return disagreements as the templates show them, with the facts that annotators see."""
+        shown = [{**one._asdict(), "hit": one.node._asdict()} for one in found]
+        for text in dict.fromkeys(one.query.text for one in found):
+            self._site.describe([one["hit"] for one in shown if one["query"].text == text], "text", text)
+        return shown
 
     def decide(self, request: Request) -> Response:
-        """Save a decision, and return to the list."""
+        """Save a decision; return it as a part of the page, or to the list."""
         form = request.state.form
         given, who = form.get("grade", ""), form.get("who", "")
         if given not in ("", *map(str, GRADES)):
             raise HTTPException(400, f"Unknown grade. Use {', '.join(map(str, GRADES))}.")
-        self._labels.decide(
-            form.get("query", ""), form.get("node", ""), int(given) if given else None, who, form.get("note", "")
-        )
-        return RedirectResponse(links.page("/label/disagreements", who=who), 303)
+        query, node = form.get("query", ""), form.get("node", "")
+        self._labels.decide(query, node, int(given) if given else None, who, form.get("note", ""))
+        if not is_part(request):
+            return RedirectResponse(links.page("/label/disagreements", who=who), 303)
+        found = [one for one in self._labels.disagreements() if (one.query.id, one.node.reference) == (query, node)]
+        [one] = self._disagreements(found)
+        return self._site.page("label_decided.html", request, who=who, one=one, grades=GRADES)
 
     def file(self, request: Request) -> Response:
         """Return all grades as a file: judgements for TREC's programs or with the texts, or a table with the notes."""

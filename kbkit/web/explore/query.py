@@ -327,7 +327,8 @@ def _answered(expression: str, kept: KeptResult) -> str:
         return ""
     types = kept.frame["type"].unique(maintain_order=True).to_list() if "type" in kept.frame.columns else []
     named = ", ".join(map(type_plural, types[:5]))
-    return f"The answers are the last part of the expression{': ' * bool(named)}{named}"
+    where = "where the arrows of the expression meet" if "<-" in expression else "the last part of the expression"
+    return f"The answers are {where}{': ' * bool(named)}{named}"
 
 
 def _written(frame: pl.DataFrame, kind: str) -> IO[bytes]:

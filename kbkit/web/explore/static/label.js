@@ -41,7 +41,9 @@
   });
   document.addEventListener("htmx:afterSettle", () => {
     const graded = hits().filter((hit) => hit.dataset.grade).length;
-    document.getElementById("progress").textContent = graded < hits().length ? `${graded} of ${hits().length} graded` : `All ${graded} graded`;
+    const progress = document.getElementById("progress");
+    const done = progress.dataset.done ?? "graded"; // or decided
+    progress.textContent = graded < hits().length ? `${graded} of ${hits().length} ${done}` : `All ${graded} ${done}`;
     const failed = hits().findIndex((hit) => hit.querySelector(".problem"));
     if (wanted === null) return;
     if (failed >= 0) wanted = failed;
