@@ -287,6 +287,12 @@ def test_paths_are_listed_and_drawn(client: Any, world: KnowledgeBase) -> None:
     assert data["layered"]
     assert data["nodes"][0]["name"] == "France"
     assert client.get(data["graphml"]).status_code == 200
+    shortest = client.get("/paths", params={**ends, "shortest": "1", "limit": "100"})
+    assert "or more steps were not searched Search longer paths" in shown(shortest)
+    [longer] = [html.unescape(link) for link in Page(shortest.text).links() if link.startswith("/paths?")]
+    assert longer == "/paths?from=country%23FRA&to=Tokyo&steps=6&limit=100"
+    assert "not searched" not in shown(client.get(longer))
+    assert "longer without hubs" in shown(client.get(longer))
     none = client.get("/paths", params={**ends, "relation": "speaks"})
     assert "No path of at most 6 steps" in shown(none)
     unknown = client.get("/paths", params={"from": "Frence", "to": "Tokyo"})
@@ -1489,6 +1495,20 @@ def test_the_type_of_the_answers_is_edited_and_downloaded(world_kb: Path, tmp_pa
     (tmp_path / "l.jsonl").write_bytes(client.get("/label/file", params={"format": "jsonl"}).content)
     assert json.loads((tmp_path / "l.jsonl").read_text())["type"] == "lake"
     assert set(kb.search_many(tmp_path / "l.jsonl", 5, "bm25")["type"]) == {"lake"}
+
+
+def test_hits_without_a_grade_are_graded_0_at_once(world_kb: Path, tmp_path: Path) -> None:
+    with kbkit.open(shutil.copytree(world_kb, tmp_path / "w.kb")) as kb:
+        client, labels = opened(kb), Labels(kb)
+        pool = labels.write("long rivers", "ann").pool
+        labels.grade("1", pool[0], 2, "ann")
+        labels.grade("1", pool[1], None, "ann", "look again")
+        page = client.post("/label/1/rest", data={"annotator": "ann"})
+        assert f"All {len(pool)} graded" in shown(page)
+        marks = {node: one.mark for (_, node), one in labels.grades("ann").items()}
+        assert marks == {node: 2 if node == pool[0] else 0 for node in pool}
+        assert labels.grades("ann")["1", pool[1]].note == "look again"
+        assert client.post("/label/1/rest", data={"annotator": ""}).status_code == 400
 
 
 def test_queries_are_pasted_edited_and_deleted(world_kb: Path, tmp_path: Path) -> None:

@@ -144,6 +144,17 @@ def test_a_graph_looks_as_chosen_and_is_saved_as_a_view(tab: Tab) -> None:
     page.locator("#legend").get_by_text("Size: PageRank").wait_for()
     sizes = page.evaluate(radii)
     assert len(set(sizes)) > nodes / 3
+    page.get_by_label("Size").select_option("population")
+    page.locator("#legend").get_by_text(re.compile(r"Size: population.* \(by area\)")).wait_for()
+    at = "kbkit.drawn.data.nodes.findIndex((node) => node.name === name)"
+    area = f"(name) => kbkit.drawn.cy.$id(`n${{{at}}}`).data('r') ** 2"
+    people = f"(name) => kbkit.drawn.data.values.find((one) => one.name === 'population').values[{at}]"
+    china, nepal, most, some = (page.evaluate(what, name) for what in (area, people) for name in ("China", "Nepal"))
+    assert china / nepal == pytest.approx(most / some)
+    for name in ("China", "India"):
+        page.wait_for_function(f"() => kbkit.drawn.labelled.some(({{ text }}) => text === '{name}')")
+    page.get_by_label("Size").select_option(label="PageRank")
+    page.locator("#legend").get_by_text("Size: PageRank").wait_for()
     page.get_by_label("Colour").select_option("height_m")
     assert page.evaluate(colours) > 5
     page.get_by_label("Layout").select_option("rings")
@@ -316,6 +327,16 @@ def test_a_result_is_sorted_filtered_counted_and_drawn(tab: Tab) -> None:
     with page.expect_download() as saved:
         page.get_by_role("button", name="SVG").click()
     assert "<svg" in Path(saved.value.path()).read_text()
+    repeated = "SELECT c.name, c.population FROM country c JOIN borders b ON b.head = c.id"
+    tab.go(links.page("/query", q=repeated, view="chart"))
+    page.wait_for_function("() => globalThis.kbkit_chart?.spec.mark.type === 'point'")  # bars would be stacked
+    several = page.get_by_text(re.compile("have several rows: each row is a point, not a bar"))
+    several.wait_for()
+    page.get_by_label("Marks").select_option("bar")
+    page.get_by_text(re.compile("their values are stacked, as a sum")).wait_for()
+    page.get_by_label("Total").select_option("max")
+    page.wait_for_function("() => kbkit_chart.spec.encoding.x.aggregate === 'max'")
+    assert several.count() == 0
     tab.go(links.page("/query", q='river:"Danube" -> [flows_through] -> country', view="graph"))
     assert {"Danube", "Austria"} < set(tab.drawn())
 

@@ -348,7 +348,8 @@ kbkit.Graph = class {
       dots.push([x, y, r]);
     });
     const rank = (i) => (data.nodes[i].level === 0 ? 3e6 : 0) + (i === focus ? 2e6 : 0)
-      + (focus !== null && this.near[focus].has(i) ? 1e6 : 0) + this.near[i].size;
+      + (focus !== null && this.near[focus].has(i) ? 1e6 : 0)
+      + (this.looks.radii[i] ?? 0) * 1e4 + this.near[i].size; // large dots first
     const labels = [];
     data.groups.forEach((group, g) => {
       const at = spots.get(`g${g}`);
@@ -399,7 +400,7 @@ kbkit.Graph = class {
       const own = points.filter((at) => over || isOwn(e, at));
       const along = data.layered && !own.length ? points : own;
       if (!along.length) return;
-      const label = { along, text, brief: names.length > 1 ? `${names.length} relations` : halved(text), size: over ? 12 : 10.5, colour: over ? look.ink : look.soft, always: over || (data.layered && !this.tall) };
+      const label = { along, text, brief: names.length > 1 ? `${names.length} relations` : halved(text), size: over ? 12 : 10.5, colour: over ? look.ink : look.soft, always: over };
       if (over) labels.unshift(label);
       else labels.push(label);
     });

@@ -60,6 +60,7 @@ def routes(site: Site) -> list[Route]:
         site.route("/label/{number}", screen.query),
         site.route("/label/{number}", screen.grade, method="POST"),
         site.route("/label/{number}/add", screen.add, method="POST"),
+        site.route("/label/{number}/rest", screen.rest, method="POST"),
         site.route("/label/{number}/undo", screen.undo, method="POST"),
         site.route("/label/{number}/edit", screen.edit, method="POST"),
         site.route("/label/{number}/delete", screen.delete, method="POST"),
@@ -126,6 +127,7 @@ class _Label:
             open=self._labels.next_open(given["annotator"]) if given["annotator"] else None,
             apart=[one.decision is not None for one in self._labels.disagreements()],
             incomplete=self._labels.incomplete(),
+            saved=links.number(request, "saved", 0, 0, _MOST_QUERIES),
             depths=_DEPTHS,
             types=self._types(),
             longest=LONGEST,
@@ -174,6 +176,7 @@ class _Label:
         given = {**_given(form), "node": "", "answers": ""}
         lines = [line.strip() for line in form.get("queries", "").splitlines() if line.strip()]
         problems: dict[str, KbError] = {}
+        before = len(self._labels.queries())
         if not lines:
             problems[""] = KbError("There are no queries", "Write one per line")
         elif len(lines) > _MOST_QUERIES:
@@ -188,7 +191,8 @@ class _Label:
         if problems:  # with the lines that were not saved, where they can be mended
             first = next(iter(problems.values()))
             return self._form(request, given, first, "\n".join(problems))
-        return _remembered(RedirectResponse(_PATH, 303), given["annotator"], given["type"])
+        saved = len(self._labels.queries()) - before
+        return _remembered(RedirectResponse(links.page(_PATH, saved=saved), 303), given["annotator"], given["type"])
 
     def query(self, request: Request) -> Response:
         """Show the hits of a query with an annotator's grades."""
@@ -243,6 +247,16 @@ class _Label:
         except KbError as error:
             return self._query(request, form.get("annotator", ""), given, error)
         return _to_query(number, count + bool(given["node"]))
+
+    def rest(self, request: Request) -> Response:
+        """Grade the hits that an annotator has not graded 0."""
+        number, annotator = request.path_params["number"], request.state.form.get("annotator", "")
+        grades = self._labels.grades(annotator)
+        for one in self._labels.candidates(self._labels.query(number)):
+            known = grades.get((number, one.reference))
+            if known is None or known.mark is None:
+                self._labels.grade(number, one.reference, 0, annotator, known.note if known else "")
+        return _remembered(_to_query(number), annotator)
 
     def undo(self, request: Request) -> Response:
         """Take back the nodes that were added last."""

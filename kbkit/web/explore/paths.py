@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _KEPT = 20
 """Results in memory."""
+_LIMIT = 10
+"""Default number of paths."""
 _CLOSE = 5
 """Names like one that is unknown."""
 
@@ -72,6 +74,7 @@ class _Paths:
             hub=hub_degree(self._site.kb.stores),
             in_words=lambda path: _in_words(schema, path),
             lacks=_lacks(request, asked),
+            longer=links.page("/paths", **_address(asked)) if found is not None and asked["shortest"] else "",
             markdown=f"/paths/file?format=md&{request.url.query}",
         )
 
@@ -85,9 +88,7 @@ class _Paths:
                 nodes = self._site.kb.stores.nodes
                 same = {row.id: row for found in (nodes.by_key, nodes.by_name) for row in found(None, [asked[end]])[0]}
                 close = list(same.values())[:_CLOSE] or nodes.closest(asked[end], limit=_CLOSE)
-                given = {"from_": asked["start"], "to": asked["end"], "steps": asked["steps"]}
-                given |= {"relation": asked["relations"], "type": asked["types"]}
-                given |= {flag: 1 for flag in ("shortest", "nohubs") if asked[flag]}
+                given = _address(asked) | ({"shortest": 1} if asked["shortest"] else {})
                 meant[asked[end]] = [
                     (row.type, row.key, row.name, links.page("/paths", **{**given, name: f"{row.type}#{row.key}"}))
                     for row in close
@@ -177,6 +178,14 @@ def _lacks(request: Request, asked: dict[str, Any]) -> str:
     return "Enter a node in both fields." if len(ends) == 2 else f"Now enter the other node, in the field {ends[0]}."
 
 
+def _address(asked: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters of the address of a search, for longer paths as well."""
+    given = {"from_": asked["start"], "to": asked["end"], "steps": asked["steps"]}
+    given |= {"limit": asked["limit"]} if asked["limit"] != _LIMIT else {}
+    given |= {"relation": asked["relations"], "type": asked["types"]}
+    return given | ({"nohubs": 1} if asked["nohubs"] else {})
+
+
 def _escaped(text: str) -> str:
     """Return a text for Markdown, on one line."""
     return re.sub(r"([\\`*_\[\]<>#|~])", r"\\\1", " ".join(clean(text).split()))
@@ -207,7 +216,7 @@ def _asked(request: Request) -> dict[str, Any]:
         "start": links.text(request, "from"),
         "end": links.text(request, "to"),
         "steps": links.number(request, "steps", 6, 1, 10),
-        "limit": links.number(request, "limit", 10, 1, 100),
+        "limit": links.number(request, "limit", _LIMIT, 1, 100),
         "relations": links.texts(request, "relation", 200),
         "types": links.texts(request, "type", 200),
         "shortest": links.flag(request, "shortest"),

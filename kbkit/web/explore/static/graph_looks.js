@@ -4,6 +4,7 @@ var kbkit = globalThis.kbkit ?? {};
 
 const NONE = "#7d858f"; // of nodes without a value
 const RAMP = ["#3b6ea5", "#8f851c", "#d9730d"]; // from low to high
+const [SMALLEST, LARGEST] = [2.5, 22]; // radii of nodes by a value
 const NAMED = 9; // values with a colour of their own
 
 // The positions in rings by distance from the first node, each node near the one that leads to it.
@@ -42,14 +43,16 @@ kbkit.looksOf = (data, { size, colour }) => {
   const [large, hue] = [find(size), find(colour)];
   const looks = { colours: [], radii: [], size: null, legend: null };
   if (large) {
-    const scale = scaled(large.values);
-    data.nodes.forEach((_, i) => (looks.radii[i] = i in large.values ? 4 + 16 * Math.sqrt(scale.at(large.values[i])) : 3));
-    looks.size = { heading: large.heading, low: scale.low, high: scale.high };
+    const { low, high } = scaled(large.values);
+    // The area is proportional to the value, as a person reads it; values below 0 have no area.
+    const share = (value) => (low >= 0 ? value / (high || 1) : (value - low) / (high - low || 1));
+    data.nodes.forEach((_, i) => (looks.radii[i] = i in large.values ? Math.max(SMALLEST, LARGEST * Math.sqrt(share(large.values[i]))) : SMALLEST));
+    looks.size = { heading: large.heading, low, high, isArea: low >= 0 };
   }
   if (hue?.numbers) {
     const scale = scaled(hue.values);
     data.nodes.forEach((_, i) => (looks.colours[i] = i in hue.values ? ramp(scale.at(hue.values[i])) : NONE));
-    looks.legend = { heading: hue.heading, low: scale.low, high: scale.high, ramp: RAMP };
+    looks.legend = { heading: hue.heading, low: scale.low, high: scale.high, ramp: RAMP, wide: scale.wide };
   } else if (hue) {
     const counts = new Map();
     Object.values(hue.values).forEach((value) => counts.set(value, (counts.get(value) ?? 0) + 1));
@@ -69,7 +72,7 @@ function scaled(values) {
   const [low, high] = [all.reduce((a, b) => Math.min(a, b)), all.reduce((a, b) => Math.max(a, b))];
   const wide = low > 0 && high > 100 * low;
   const [from, to] = wide ? [Math.log(low), Math.log(high)] : [low, high];
-  return { low, high, at: (value) => (to > from ? ((wide ? Math.log(value) : value) - from) / (to - from) : 0.5) };
+  return { low, high, wide, at: (value) => (to > from ? ((wide ? Math.log(value) : value) - from) / (to - from) : 0.5) };
 }
 
 function ramp(share) {

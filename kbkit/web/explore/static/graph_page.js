@@ -181,11 +181,11 @@
       return made;
     };
     const span = (low, high) => `${rounded(low)} to ${rounded(high)}`;
-    if (looks.size) legend.append(element("li", { class: "soft" }, `Size: ${looks.size.heading}, ${span(looks.size.low, looks.size.high)}`));
+    if (looks.size) legend.append(element("li", { class: "soft" }, `Size: ${looks.size.heading}, ${span(looks.size.low, looks.size.high)}${looks.size.isArea ? " (by area)" : ""}`));
     if (looks.legend?.ramp) {
       const bar = element("span", { class: "ramp" });
       bar.style.background = `linear-gradient(90deg, ${looks.legend.ramp.join(", ")})`;
-      legend.append(element("li", { class: "soft" }, `Colour: ${looks.legend.heading}, ${rounded(looks.legend.low)} `, bar, ` ${rounded(looks.legend.high)}`));
+      legend.append(element("li", { class: "soft" }, `Colour: ${looks.legend.heading}, ${rounded(looks.legend.low)} `, bar, ` ${rounded(looks.legend.high)}${looks.legend.wide ? " (logarithmic)" : ""}`));
     } else if (looks.legend) {
       legend.append(element("li", { class: "soft" }, `Colour: ${looks.legend.heading}`));
       for (const [value, count, hue] of looks.legend.values) legend.append(element("li", { class: "soft" }, dot(hue), `${value} ${count.toLocaleString("en")}`));

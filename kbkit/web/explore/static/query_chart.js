@@ -45,7 +45,7 @@ globalThis.kbkit_drawChart = (form) => {
     let along = y === null ? { ...count, ...(log.includes("y") ? { scale: { type: "log" } } : {}) } : field(y, "y", { ...year(y), ...logged(y, "y") });
     if (y !== null && total) along = { ...along, aggregate: total, title: `${total} of ${y.name}` };
     if (x.kind === "text" && y?.kind !== "text" && mark !== "boxplot") {
-      const counted = y === null ? { op: "count", as: "size" } : { op: total || "sum", field: "y", as: "size" };
+      const counted = y === null ? { op: "count", as: "size" } : { op: total || "max", field: "y", as: "size" };
       transform.push(
         { joinaggregate: [counted], groupby: ["x"] },
         { window: [{ op: "dense_rank", as: "place" }], sort: [{ field: "size", order: "descending" }, { field: "x", order: "ascending" }] },
@@ -55,7 +55,8 @@ globalThis.kbkit_drawChart = (form) => {
     const shade = colour ? { color: field(colour, "colour", { type: colour.kind === "number" ? "quantitative" : "nominal" }) } : {};
     const sort = x.kind === "text" ? { sort: { field: "size", op: "max", order: "descending" } } : {};
     let encoding = { x: { ...across, ...sort }, y: along, ...shade };
-    if (mark === "bar" && x.kind === "text") encoding = { y: { ...across, ...sort }, x: along, ...shade }; // names are read
+    const isRead = x.kind === "text" && (mark === "bar" || (mark === "point" && y?.kind !== "text"));
+    if (isRead) encoding = { y: { ...across, ...sort }, x: along, ...shade }; // names are read
     if (mark === "arc") encoding = { theta: along, color: { ...across, ...sort } };
     if (mark === "rect") {
       const cells = y === null ? shade.color ?? count : colour ? { ...shade.color, aggregate: "mean" } : count;
@@ -78,7 +79,7 @@ globalThis.kbkit_drawChart = (form) => {
       mark: { type: mark, tooltip: true, ...(mark === "point" ? { filled: true, opacity: 0.7 } : {}), ...(mark === "line" ? { point: true } : {}) },
       encoding,
       width: mark === "arc" ? 260 : Math.max(220, Math.min(place.parentElement.clientWidth - (narrow ? 140 : 260), 900)),
-      height: mark === "bar" && x.kind === "text" ? { step: 18 } : mark === "arc" ? 260 : 340,
+      height: isRead ? { step: 18 } : mark === "arc" ? 260 : 340,
       background: "transparent",
       config: {
         font: "system-ui, sans-serif",
@@ -106,6 +107,13 @@ globalThis.kbkit_drawChart = (form) => {
     // A line through several rows of one year would go up and down in it.
     if (!form.elements.mark.value && chosen.mark === "line" && !chosen.total && !chosen.colour
         && new Set(of(chosen.x)).size < of(chosen.x).length) chosen.mark = "point";
+    // Bars of several rows would be stacked to a sum that nobody asked for.
+    const alone = (i) => JSON.stringify([of(chosen.x)[i], chosen.colour && of(chosen.colour)[i]]);
+    const times = new Map();
+    of(chosen.x).forEach((_, i) => times.set(alone(i), (times.get(alone(i)) ?? 0) + 1));
+    const repeated = [...times].filter(([, number]) => number > 1);
+    const sums = ["bar", "arc", "area"].includes(chosen.mark) && chosen.y?.kind === "number" && !chosen.total && chosen.x.kind === "text" && repeated.length > 0;
+    if (sums && !form.elements.mark.value) chosen.mark = "point";
     form.elements.x.options[0].text = chosen.automatic ? `automatic: ${chosen.x.name}` : "automatic";
     form.elements.y.options[0].text = chosen.automatic && chosen.y ? `automatic: ${chosen.y.name}` : "number of rows";
     const every = of(chosen.x).map((x, i) => ({
@@ -139,7 +147,10 @@ globalThis.kbkit_drawChart = (form) => {
     const left = every.length - rows.length;
     const without = left ? `; ${left.toLocaleString("en")} rows without a number above 0 are left out` : "";
     const opens = nodes && isRow(chosen) ? " A click on a mark opens its node." : "";
-    note.textContent = `${rows.length.toLocaleString("en")}${more} rows${cut}${without}.${opens}`;
+    const first = sums ? JSON.parse(repeated[0][0])[0] : "";
+    const several = !sums ? "" : ` ${first}${repeated.length > 1 ? ` and ${(repeated.length - 1).toLocaleString("en")} more` : ""} ${repeated.length > 1 ? "have" : "has"} several rows: ${chosen.mark === "point" ? "each row is a point, not a bar" : "their values are stacked, as a sum"}. Choose a total to draw one mark for each.`;
+    note.textContent = `${rows.length.toLocaleString("en")}${more} rows${cut}${without}.${several}${opens}`;
+    note.classList.toggle("problem", sums);
     const what = chosen.y ? `${chosen.y.name} by ${chosen.x.name}` : `rows by ${chosen.x.name}`;
     place.setAttribute("aria-label", `Chart: ${what}; the table has the same numbers`);
     globalThis.kbkit_chart = { view, spec, rows };
