@@ -307,7 +307,7 @@ def test_a_result_is_sorted_filtered_counted_and_drawn(tab: Tab) -> None:
     page.go_forward()
     page.wait_for_function("() => globalThis.kbkit_chart?.spec.mark.type === 'point'")
     page.get_by_label("Logarithmic").select_option("y")
-    page.wait_for_function("() => kbkit_chart.spec.encoding.y.scale?.type === 'log'")
+    page.wait_for_function("() => kbkit_chart.spec.encoding.x.scale?.type === 'log'")
     assert "log=y" in page.url
     place = page.evaluate(
         "(() => { const are = (m) => m.marktype === 'symbol' && m.items.length > 9;"
@@ -424,6 +424,70 @@ def test_hits_are_graded_by_keys_and_resumed(browser: Any, world_kb: Path, tmp_p
         page.locator(".hit:nth-child(10) .problem").wait_for()  # what could not be saved is said, and not counted
         assert page.locator(".hit:nth-child(10)").get_attribute("data-grade") == ""
         tab.context.close()
+
+
+def test_disagreements_are_decided_by_keys(browser: Any, world_kb: Path, tmp_path: Path) -> None:
+    with kbkit.open(shutil.copytree(world_kb, tmp_path / "k.kb")) as kb, served(kb) as (url, _):
+        tab = Tab(browser, url.geturl())
+        page, labels = tab.page, Labels(kb)
+        pool = labels.write("long rivers in Asia", "ann").pool[:3]
+        for node in pool:
+            labels.grade("1", node, 2, "ann")
+            labels.grade("1", node, 0, "bob")
+        tab.go("/label/disagreements?who=carl")
+        page.get_by_text("0 of 3 decided").wait_for()
+        for done, key in enumerate("21", 1):
+            page.keyboard.press(key)
+            page.get_by_text(f"{done} of 3 decided").wait_for()
+        page.get_by_text("Decided by carl").nth(1).wait_for()
+        assert sorted(one.mark for one in labels.decisions().values()) == [1, 2]
+        page.keyboard.press("n")
+        page.wait_for_function("() => document.activeElement.name === 'note'")
+        page.keyboard.type("unclear")
+        page.keyboard.press("Escape")
+        page.keyboard.press("0")
+        page.get_by_text("All 3 decided").wait_for()
+        assert [one.note for one in labels.decisions().values() if one.mark == 0] == ["unclear"]
+        assert tab.wrong == []
+        tab.context.close()
+
+
+def test_findings_are_chosen_and_saved(tab: Tab) -> None:
+    page = tab.page
+    tab.go("/check")
+    note = page.get_by_label(re.compile("^Note on mountain")).first
+    assert not note.is_visible()
+    page.get_by_label(re.compile("^Choose: mountain")).first.check()
+    note.fill("look it up")
+    page.get_by_label("Note on all chosen findings").fill("for the curator")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save the chosen findings").click()
+    assert saved.value.suggested_filename == "world-check-report.md"
+    text = saved.value.path().read_text()
+    assert "- for the curator\n" in text
+    assert re.search(r"^## mountain: .*\n\nlook it up\n", text, re.M)
+    assert note.input_value() == "look it up"  # the page stays
+
+
+def test_names_do_not_cover_one_another_on_narrow_pages(browser: Any, address: str) -> None:
+    """No label of a drawing of paths covers another one, or a node."""
+    for width in (390, 800):
+        tab = Tab(browser, address, width)
+        tab.go(links.page("/paths", from_="Brazil", to="Angola", limit=25))
+        tab.drawn()
+        tab.page.wait_for_function("() => kbkit.drawn.labelled?.length > 9")
+        boxes = tab.page.evaluate("kbkit.drawn.labelled.map(({ box }) => box)")
+        dots = tab.page.evaluate(
+            "kbkit.drawn.dots().map((dot) => [dot.renderedPosition().x, dot.renderedPosition().y])"
+        )
+        over = [(a, b) for at, a in enumerate(boxes) for b in boxes[:at] if _meet(a, b)]
+        hidden = [(x, y) for x, y in dots for left, top, right, low in boxes if left < x < right and top < y < low]
+        assert (width, over, hidden) == (width, [], [])
+        tab.context.close()
+
+
+def _meet(a: list[float], b: list[float]) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
 def test_queries_come_from_a_file_and_get_nodes_by_name(browser: Any, world_kb: Path, tmp_path: Path) -> None:
