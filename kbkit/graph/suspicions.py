@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
-from kbkit.display.render import cell
 from kbkit.english.attributes import attribute_words, is_popularity
 from kbkit.english.readable import NO_NAMES
 from kbkit.english.types import type_plural
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
 
 KINDS = {
     "contradiction": "Contradictions",
+    "several": "Nodes with several edges of a relation of which the others have one",
     "extreme": "Values far from the others",
     "spelling": "Values that occur once and are spelled almost like another",
     "placeholder": "Names that stand for a missing value",
@@ -48,14 +48,14 @@ _TAIL = 0.01
 """Maximum fraction of values that are far out: where there are more, the values have a long tail."""
 _ENOUGH, _RARE = 500, 20
 """Number of values from which the tail above them is estimated, and of tables of which one has a value beyond it."""
-LISTED = 1_000
-"""Maximum number of nodes of a finding in the table of nodes."""
 _TELLING = 4
 """Maximum number of attributes that tell nodes of equal names apart."""
 _VALUES = 500
 """Maximum number of distinct values among which spellings are compared."""
 _USUAL = 0.5
 """Fraction of the nodes that have a relation from which the lack of it is listed."""
+_ONE, _PROVED = 0.97, 30
+"""Fraction of the nodes that have one edge from which several are listed, and number of nodes that prove it."""
 _NUMBERS = ("INT", "DOUBLE", "FLOAT", "REAL", "DECIMAL")
 _TIMES = ("DATE", "TIMESTAMP")
 
@@ -90,36 +90,6 @@ def suspicions(stores: Stores) -> pl.DataFrame:
     found.sort(key=lambda one: places[one.kind])
     kinds = {name: pl.Int64 if name == "number" else pl.String for name in Suspicion._fields}
     return pl.DataFrame(found, kinds, orient="row")
-
-
-def suspicious_nodes(stores: Stores, found: pl.DataFrame) -> pl.DataFrame:
-    """Return the nodes of findings in one table: kind, type, part, finding, key, name, value.
-
-    The value is that of the attribute; of other findings, what else their query tells about a node. Numbers of edges
-    are no findings about nodes. The first 1,000 nodes of each finding are listed.
-    """
-    import polars as pl
-
-    parts = []
-    for one in map(Suspicion._make, found.filter(found["kind"] != "cardinality").iter_rows()):
-        rows = stores.tables.lookup(f"SELECT * FROM ({one.sql}) LIMIT {LISTED}")
-        names = stores.nodes.rows(rows["id"].to_list())
-        shown = zip(rows["id"], _evidence(one, rows), strict=True)
-        parts += [(*one[:4], names[node].key, names[node].name, value) for node, value in shown]
-    names_of = ("kind", "type", "part", "finding", "key", "name", "value")
-    return pl.DataFrame(parts, dict.fromkeys(names_of, pl.String), orient="row")
-
-
-def _evidence(one: Suspicion, rows: pl.DataFrame) -> list[str | None]:
-    """Return for each row of a finding what it tells beside the name of the node, as text."""
-    if one.kind == "missing":
-        return [None] * rows.height
-    told = [name for name in rows.columns if name not in ("id", "key", "name")]
-    if one.kind in ("extreme", "spelling"):
-        told = [one.part if one.kind == "extreme" else "once"]
-        return [cell(value) for value in rows[told[0]]]
-    texts = ("; ".join(f"{name}: {cell(row[name])}" for name in told) for row in rows.iter_rows(named=True))
-    return [text or None for text in texts]
 
 
 def _contradictions(tables: Tables, schema: Schema) -> Iterator[Suspicion]:
@@ -351,12 +321,13 @@ def _cardinalities(tables: Tables, schema: Schema) -> Iterator[Suspicion]:
     heads = {(r.name, s.head) for r in schema.relations for s in r.signatures}
     for end in ("head", "tail"):
         rows = tables.rows(
-            f"SELECT relation, type, min(n), max(n), count(*) FROM (SELECT relation, {end} AS id, count(*) AS n"
-            " FROM edges GROUP BY ALL) JOIN nodes USING (id) GROUP BY ALL"
+            "SELECT relation, type, min(n), max(n), count(*), count_if(n = 1)"
+            f" FROM (SELECT relation, {end} AS id, count(*) AS n FROM edges GROUP BY ALL)"
+            " JOIN nodes USING (id) GROUP BY ALL"
         )
         found = {(relation, kind): counts for relation, kind, *counts in rows}
         others = Counter(relation for relation, _ in found)
-        for (name, type_name), (least, most, having) in sorted(found.items(), key=lambda one: -one[1][2]):
+        for (name, type_name), (least, most, having, ones) in sorted(found.items(), key=lambda one: -one[1][2]):
             relation = largest.get(name)
             if relation is None or (relation.symmetric and end == "tail"):
                 continue
@@ -371,6 +342,10 @@ def _cardinalities(tables: Tables, schema: Schema) -> Iterator[Suspicion]:
                 f"FROM {table} r JOIN nodes n ON n.id = r.{end}{where}\nGROUP BY ALL\nORDER BY 3 DESC, 2"
             )
             yield Suspicion("cardinality", type_name, name, finding, having, sql)
+            if end == "tail" and having >= _PROVED and _ONE * having <= ones < having:
+                finding = f"{having - ones:,} of {having:,} are the end of several edges, the others of one"
+                several = sql.replace("\nORDER BY", "\nHAVING count(*) > 1\nORDER BY")
+                yield Suspicion("several", type_name, name, finding, having - ones, several)
             if lacking and having >= _USUAL * kind.count:
                 finding = f"{lacking:,} of {kind.count:,} without ({_percent(lacking / kind.count)})"
                 if end == "tail":

@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 import kbkit
-from kbkit.graph.suspicions import KINDS, suspicious_nodes
+from kbkit.graph.suspicions import KINDS
+from kbkit.graph.suspicious_nodes import suspicious_nodes
 from kbkit.kb import KnowledgeBase
 
 
@@ -31,6 +32,22 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
     (folder / "studios.csv").write_text("\n".join(["id,name,founded,closed", *studios, ""]))
     (folder / "prizes.csv").write_text("id,name,euros\np1,Gold,5\np2,Silver,6\n")
     return kbkit.ingest(str(folder), out=folder / "films.kb", stores=["tables", "adjacency"])
+
+
+def test_several_edges_where_others_have_one_are_found(tmp_path: Path) -> None:
+    """A city is the capital of two of 40 countries; rivers flow through many of them."""
+    countries = [f"n{i},Land {i},{'c0' if i == 1 else f'c{i}'},r{i % 3}" for i in range(40)]
+    (tmp_path / "country.csv").write_text("\n".join(["id,name,capital,river", *countries, ""]))
+    (tmp_path / "capital.csv").write_text("\n".join(["id,name", *(f"c{i},City {i}" for i in range(40)), ""]))
+    (tmp_path / "river.csv").write_text("\n".join(["id,name", *(f"r{i},River {i}" for i in range(3)), ""]))
+    with kbkit.ingest(str(tmp_path), out=tmp_path / "k.kb", stores=["tables", "adjacency"]) as kb:
+        found = kb.suspicions().filter(kind="several")
+        assert found.select("type", "part", "finding", "number").rows() == [
+            ("capital", "capital", "1 of 39 are the end of several edges, the others of one", 1)
+        ]
+        assert kb.sql(found["sql"][0])["name"].to_list() == ["City 0"]
+        [row] = suspicious_nodes(kb.stores, found).rows(named=True)
+        assert (row["name"], row["value"]) == ("City 0", "countries: 2")
 
 
 def test_planted_mistakes_are_found_with_their_rows(planted: KnowledgeBase) -> None:

@@ -37,7 +37,7 @@ from kbkit.benchmarks.people.labels import Labels
 from kbkit.benchmarks.people.pools import LabelReading
 from kbkit.display import render
 from kbkit.errors import KbError, QueryTimeoutError
-from kbkit.graph import suspicions
+from kbkit.graph import suspicious_nodes
 from kbkit.graph.nodes import degrees_of_all
 from kbkit.kb import KnowledgeBase
 from kbkit.measures.files import read_gold
@@ -208,6 +208,17 @@ def test_search_shows_hits_with_reasons_types_and_the_reading(client: Any, world
     keys = set(re.findall(r'href="/node/river/([^"?]+)', within.text))
     assert keys
     assert keys <= set(world.answers(expression).nodes()["key"])
+
+
+def test_a_name_that_no_node_has_is_said(client: Any) -> None:
+    def page(words: str) -> str:
+        return shown(client.get("/search", params={"q": words}))
+
+    said = "No node of these hits has all the words in its name: perhaps the KB has no"
+    assert f"{said} Uma Thurman ." in page("Uma Thurman")
+    for words in ("Lake Baikal", "long rivers", "Nepal", "Which River?", "Federated States of Micronesia"):
+        assert said not in page(words)
+    assert "/label?q=long+rivers" in Page(client.get("/search", params={"q": "long rivers"}).text).links()
 
 
 def test_search_side_by_side_and_invalid_settings(client: Any) -> None:
@@ -780,7 +791,7 @@ def test_the_page_says_which_findings_the_file_cuts(
     world_kb: Path, world: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(check, "LISTED", 3)
-    monkeypatch.setattr(suspicions, "LISTED", 3)
+    monkeypatch.setattr(suspicious_nodes, "LISTED", 3)
     client, found = opened(world), world.suspicions()
     cut = found.filter((found["number"] > 3) & (found["kind"] != "cardinality"))
     page = shown(client.get("/check"))

@@ -11,7 +11,8 @@ from starlette.responses import Response
 
 from kbkit.display.render import cell
 from kbkit.display.reports import PageSection, ReportPage
-from kbkit.graph.suspicions import KINDS, LISTED, suspicious_nodes
+from kbkit.graph.suspicions import KINDS
+from kbkit.graph.suspicious_nodes import LISTED, suspicious_nodes
 from kbkit.web.explore import links
 from kbkit.web.explore.site import is_part
 

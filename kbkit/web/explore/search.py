@@ -71,6 +71,18 @@ def _nouns(kind: str) -> set[str]:
     return {name.casefold() for name in (kind, type_noun(kind), type_plural(kind))}
 
 
+def _is_name(words: str) -> bool:
+    """Return whether words are written as a name: several, all with a capital."""
+    given = words.split()
+    return 1 < len(given) < 5 and all(word[0].isupper() for word in given) and not is_question(words)
+
+
+def _has_name(found: list[dict[str, Any]], words: str) -> bool:
+    """Return whether the name of a hit has all words."""
+    wanted = [re.sub(r"\W", "", word).casefold() for word in words.split()]
+    return any(all(word in row["name"].casefold() for word in wanted) for row in found)
+
+
 class _Search:
     def __init__(self, site: Site) -> None:
         self._site = site
@@ -94,6 +106,7 @@ class _Search:
             modes=self._modes(),
             compared=[mode for mode in _COMPARED if mode in self._modes()],
             found=found,
+            nameless=found is not None and _is_name(asked["q"]) and not _has_name(found, asked["q"]),
             named=self._site.vocabulary.names(asked["q"], None, asked["k"]) if problem else (),
             types=[t.name for t in self._site.kb.schema.node_types if t.members],
             named_types=self._named_types(asked["q"]),

@@ -143,6 +143,7 @@
   function hide() {
     keep("hide", [...filters.querySelectorAll("input")].filter((box) => !box.checked).map((box) => box.value));
     look();
+    if (typeof graph.layout === "function") graph.arrange(true); // else the rings would have gaps
   }
 
   // Apply the filters, colours and sizes of the address.
