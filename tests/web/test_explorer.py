@@ -1434,6 +1434,7 @@ def test_a_pool_that_lacks_answers_is_flagged(world_kb: Path, tmp_path: Path) ->
         joined, total = labels.incomplete()["1"]
         page = shown(client.get("/label"))
         assert f"{joined} of {total} answers pooled" in page
+        assert f"{joined} of {total} answers pooled" in shown(client.get("/label/1", params={"annotator": "ann"}))
         assert "1 query has answers that were not pooled: programs take these for no answers" in page
         labels.add("1", labels.reading(labels.query("1")).missing)
         assert labels.incomplete() == {}
