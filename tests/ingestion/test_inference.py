@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 import kbkit
 from kbkit.errors import BadInputError, KbError
 from kbkit.ingestion import json_records, sources
-from kbkit.ingestion.inference import dialect, infer, looks
+from kbkit.ingestion.inference import dialect, infer, looks, separators
 from kbkit.ingestion.inference import names as inference_names
 from kbkit.ingestion.inference import profile as inference_profile
 from kbkit.kb import KnowledgeBase
@@ -278,7 +278,7 @@ def words(text: str) -> Iterator[str]:
 
 def number(text: str) -> str:
     """Return a number in one form (``1,5``, ``1.50`` and ``01.5`` differ in print only), any other text as it is."""
-    text = text.removeprefix("$")
+    text = re.sub(r"^[$€] ?| ?%$", "", text)
     plain = text
     if re.fullmatch(r"[+-]?\d{1,3}(\.\d{3})*,\d+", text):
         plain = text.replace(".", "").replace(",", ".")
@@ -702,9 +702,9 @@ def test_the_delimiter_splits_most_rows_alike(lines: list[str], delimiter: str) 
 def test_several_names_with_addresses_are_a_list(cell: str, are_lists: bool) -> None:
     with duckdb.connect() as con:
         con.execute("CREATE TABLE people AS SELECT ? AS who", [cell])
-        plain = looks.unwrapped(looks.TableField("who", "VARCHAR", "who"), {"values": 1, "addressed": 1, "formulas": 0})
+        plain = looks.unwrapped(looks.TableField("who", "VARCHAR", "who"), {"values": 1, "addressed": 1})
         assert con.execute(f"SELECT {plain.value} FROM people").fetchone() == (re.sub(r" \(.*?\)", "", cell),)
-        assert looks.are_addressed_lists(con, "people", plain) is are_lists
+        assert separators.are_addressed_lists(con, "people", plain) is are_lists
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,8 @@ _REPEATED, _PAIR = 0.5, 2
 _ALIKE = 0.3
 _PERSON, _ID, _NAME = "person", "id", "name"
 _IDS, _CODE = ("id", "key"), "code"
+_NAMES = (_NAME, "title", "label")
+"""Last words of columns with the names of things."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +150,8 @@ def _identified(
     of = names.words(column.name)[:-1]
     by_words = {names.words(one.name): one for one in free}
     is_code = names.words(column.name)[-1] == _CODE
-    name = (None if is_code else by_words.get(of)) or by_words.get((*of, _NAME))
+    named = (by_words[one] for word in _NAMES if (one := (*of, word)) in by_words)
+    name = (None if is_code else by_words.get(of)) or next(named, None)
     of_name = {_NAME: name} if name and name.look == "text" else {}
     telling = column.length >= _TELLING or (column.look == "text" and name and names.words(name.name) != of)
     repeated = _are_pairs(con, table, column, name) if name and of_name and telling else None

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kbkit.ingestion.inference import listed, name_evidence, names, repeats
+from kbkit.ingestion.inference import listed, name_evidence, names, people, repeats
 from kbkit.ingestion.inference.dialect import KEYED_TEXT, TRIPLE
 from kbkit.ingestion.inference.keys import (
     KEY_LOOKS,
@@ -79,10 +79,14 @@ def find(
         of_place = pair_in_parent(con, table) or pair_in_place(con, table)
         chosen[table.name] = of_place or finder.global_id(table) or shared_pair(con, table, tables)
     for table in (table for table in free if len(chosen[table.name]) == 1):
-        if any(repeats.is_copy(con, table, other, chosen) for other in tables):
+        others = [other for other in tables if other is not table]
+        if any(repeats.is_copy(con, table, one, chosen) or finder.has_names_of(table, one) for one in others):
             chosen[table.name] = ()
     finder.find_targets()
     links_of = {table.name: [*finder.links(table), *finder.inside(table)] for table in tables}
+    for name, of_people in finder.people(links_of).items():
+        order = [*next(table.columns for table in tables if table.name == name)]
+        links_of[name] = sorted([*links_of[name], *of_people], key=lambda link: order.index(link.columns[0]))
     for table in (table for table in free if len(chosen[table.name]) == 1):
         chosen[table.name] = finder.referred_code(table, links_of) or chosen[table.name]
     links_of = repeats.without_mirrors(con, {table.name: table for table in tables}, links_of, chosen)
@@ -103,6 +107,10 @@ class _Finder(UnkeyedLinks):
         for name, table in self._tables.items():
             self._targets[name] = [] if table.beyond else referable_columns(self._con, table, self._keys[name])
 
+    def people(self, links: Mapping[str, Sequence[TableLink]]) -> Mapping[str, list[TableLink]]:
+        """Return the links of columns of people; see :func:`people.links`."""
+        return people.links([*self._tables.values()], links, self._shared)
+
     def is_told(self, table: ProfiledTable, column: ProfiledColumn) -> bool:
         """Return whether the user said that a column refers to a table."""
         return bool(self._given.get((table.name, column.name)))
@@ -112,6 +120,21 @@ class _Finder(UnkeyedLinks):
         others = (other for other in self._tables.values() if other is not table)
         keys = ((other, self._keys[other.name]) for other in others)
         return any(len(key) == 1 and self._try(table, column, other, key[0], 1) is not None for other, key in keys)
+
+    def has_names_of(self, table: ProfiledTable, other: ProfiledTable) -> bool:
+        """Return whether the key is a text that is not named after the rows, and has the names of most rows of another
+        table and no others: the employees of a matrix of skills. It says more about those.
+        """
+        [key] = self._keys[table.name]
+        if table.columns[key].look != "text" or names.is_id(key) or names.is_own_name(key, table.type):
+            return False
+        named = [c for c in other.columns.values() if c.look == "text" and names.is_own_name(c.name, other.type)]
+        for one in (column.name for column in named):
+            missing, distinct = self._shared.missing(table, [key], other, [one])
+            most = distinct >= max(TELLING, 0.5 * other.rows) and not missing
+            if most and self._keys[other.name] not in ((), (one,)) and is_unique(self._con, other, [one]):
+                return True
+        return False
 
     def global_id(self, table: ProfiledTable) -> tuple[str, ...]:
         """Return the column of an identifier such as an email that no two rows share, unless a table with a key has
@@ -161,7 +184,6 @@ class _Finder(UnkeyedLinks):
                 link = self._to_parent(table, column) or self._link(table, column)
                 found += [link] if link else self._several(table, column)
         found += self._by_name_and_more(table, found)
-        found += listed.people(table, found, {one.type for one in self._tables.values()}, self._shared)
         known = {column for link in found for column in link.columns}
         found += self._siblings(table, [link for link in found if len(link.columns) == 1 and link.target])
         if not known and not self._keys[table.name]:
@@ -277,6 +299,7 @@ class _Finder(UnkeyedLinks):
         if len(top) > 1 and best < 2:
             self.unclear[f"{table.name}.{column.name}"] = [link.target for link in top]
             return None
+        table.columns[column.name] = self._in_case(column, top[0].case)
         return top[0]
 
     def _of_base(self, links: list[TableLink]) -> list[TableLink]:
@@ -300,6 +323,8 @@ class _Finder(UnkeyedLinks):
         of_table = name_evidence.find(table, column, other, self._keys[other.name], types)
         if not of_table and column.name in (table.spec.folder, table.spec.file) and column.look == "text":
             of_table = 1  # the folder of a channel's messages: few values, but no coincidence
+        if not of_table and other is table and column.look == "list":
+            of_table = 1  # lists of numbers that are all identifiers of such rows
         for by in self._targets[other.name]:
             same_id = names.is_same_global_id(column.name, by)
             evidence = max(of_table, 2.0) if same_id else of_table
@@ -315,6 +340,11 @@ class _Finder(UnkeyedLinks):
             if own and any(one == (by,) and named == table.name for one, named, _ in other.declared_links):
                 continue  # accounts have no link to the savings whose key refers to them
             link = self._try(table, column, other, by, evidence)
+            if (link is None or link.missing) and evidence and (case := self._case(table, column, other, by)):
+                table.columns[column.name] = self._in_case(column, case)
+                link = self._try(table, column, other, by, evidence) or link
+                table.columns[column.name] = column
+                link = replace(link, case=case) if link else None
             if link and other is table and self._shared.are_equal(table, column, by):
                 continue  # the code of a country beside its key: no link to itself
             if link:
@@ -394,7 +424,7 @@ class _Finder(UnkeyedLinks):
         if not evidence and distinct < 3 and length < TELLING:
             return None
         if numeric and evidence == 1 and not name_evidence.is_role(column):
-            few = distinct < FEWEST_NUMBERS  # codes of kinds
+            few = distinct < (TELLING if column.look == "list" else FEWEST_NUMBERS)  # codes of kinds
             dense = few or (other is not table and self._shared.are_dense(table, column, other, by))
             if dense or self._shared.are_consecutive(table, column):
                 return None  # ids of a table that is not here

@@ -1,8 +1,8 @@
-"""Texts that contain names: lists of rows of another table or of people, with signs between them, and full names."""
+"""Texts that contain names: lists of rows of another table, with signs between them, and full names of persons."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -23,11 +23,7 @@ _SIGNS = (";", "|", QUOTED)
 _FOUND = 0.9
 """Fraction of the elements that must be in the other table: nothing else says that a text is a list."""
 _FEWEST = 2
-_PERSON = "person"
-
 _FEWEST_NAMES = 3
-_LONGEST_NAME = 40
-"""Mean number of characters up to which texts may be names of persons."""
 
 
 def link(
@@ -104,48 +100,3 @@ def full_name_link(
             if distinct - missing >= _FEWEST_NAMES and missing <= distinct / 2:
                 return TableLink((column.name,), other.name, by, False, missing, distinct, joint=joint)
     return None
-
-
-def people(
-    table: ProfiledTable, links: Sequence[TableLink], types: Collection[str], shared: SharedValues
-) -> list[TableLink]:
-    """Return the links of lists of people, such as the authors of a paper, and of columns of the same people in several
-    roles, such as the reporter and the assignee of an issue, to nodes that no table has.
-
-    People of several roles are nodes of one type, which is none of the ``types`` of tables.
-    """
-    linked = {name for one in links for name in one.columns}
-    roles = [c for c in table.columns.values() if c.name not in linked and names.is_role_of_persons(c.name)]
-    lists = [c for c in roles if c.look == "list" and c.separator in (";", "|")]
-    if not lists:
-        return _of_one_person(table, roles, types, shared)
-    sign = lists[0].separator
-    chosen = [c for c in roles if c in lists or (c.look == "text" and set(c.signs) & {sign, ","})]
-    role = names.identifier("_".join(names.subject(chosen[0].name)))
-    kind = next((one for one in ((role,) if len(chosen) == 1 else (_PERSON, role)) if one not in types), "")
-    if not kind:
-        return []
-    for column in chosen:
-        table.columns[column.name] = replace(column, look="list", separator=sign)
-    return [TableLink((column.name,), "", (), True, loose=kind) for column in chosen]
-
-
-def _of_one_person(
-    table: ProfiledTable, roles: Sequence[ProfiledColumn], types: Collection[str], shared: SharedValues
-) -> list[TableLink]:
-    """Return the links of columns with one person each, most of whom are in several rows and in another such column."""
-    named = [c for c in roles if c.look == "text" and c.length < _LONGEST_NAME and 2 * c.distinct <= c.count]
-    named = [c for c in named if c.distinct >= _FEWEST_NAMES and c.name not in table.declared_key]
-    same = [c for c in named if any(_are_shared(table, c, other, shared) for other in named if other is not c)]
-    role = names.identifier("_".join(names.subject(same[0].name))) if same else ""
-    kind = next((one for one in (_PERSON, role) if one not in types), "")
-    return [TableLink((column.name,), "", (), loose=kind) for column in same if kind]
-
-
-def _are_shared(table: ProfiledTable, one: ProfiledColumn, other: ProfiledColumn, shared: SharedValues) -> bool:
-    """Return whether half of the values of the column with fewer ones are in the other, too."""
-    pairs = [(one, other), (other, one)]
-    return any(
-        2 * lacking <= distinct and distinct - lacking >= _FEWEST_NAMES
-        for lacking, distinct in (shared.missing(table, [a.name], table, [b.name]) for a, b in pairs)
-    )

@@ -13,7 +13,7 @@ from kbkit.schema import literal
 if TYPE_CHECKING:
     import duckdb
 
-_LONG = 60
+LONG = 60
 """Mean number of characters from which a text is prose."""
 _PHONES = frozenset(("cell", "fax", "mobile", "phone", "tel", "telephone"))
 _SIGNED = 8
@@ -23,13 +23,23 @@ _WORD = 2.5
 
 NUMBER = r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?"
 GROUPED = r"[-+]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?|" + NUMBER
+_AMOUNT = "[^0-9]{0,5}[0-9][0-9,. '']*[^0-9]{0,5}"
+"""A number with a unit before or after it: short, as people read it in the recipe."""
 _COMMA = r"[-+]?[0-9]{1,3}(\.[0-9]{3})+(,[0-9]+)?|[-+]?[0-9]+(,[0-9]+)?"
-_MONEY = r"[-+]?[$€£¥] ?[0-9]{1,3}(,?[0-9]{3})*(\.[0-9]+)?"
+_UNIT = (
+    r"([$€£¥₹₽₩₺₴%]|zł|kr|(A|C|HK|NZ|R|S|US)\$|AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HKD|HUF|ILS|INR|JPY|KRW|MXN|NOK|NZD"
+    r"|PLN|RON|RUB|SEK|SGD|THB|TRY|UAH|USD|ZAR)"
+)
+"""A currency, or percent: what may be before or after all numbers of a column."""
+_MONEY, _COMMA_MONEY = (
+    rf"\(?[-+]?({_UNIT}\s?[-+]?{one}|{one}\s?{_UNIT})\)?"
+    for one in (r"[0-9]{1,3}([,'' ]?[0-9]{3})*(\.[0-9]+)?", r"[0-9]{1,3}([.'' ]?[0-9]{3})*(,[0-9]{1,2})?")
+)
 _FLAGGED = rf"\s*({NUMBER})(\s+[A-Za-z]{{1,2}})?\s*"
 """A number with letters behind it that say how sure it is, as offices for statistics write them; ``:`` is missing."""
 _VERSIONS = frozenset(("version", "release", "build"))
 _NUMBERED = frozenset((*_VERSIONS, "section", "chapter", "paragraph"))
-_ADDRESS = r" \(https?://[^ )]+\)"
+ADDRESS = r" \(https?://[^ )]+\)"
 """The address of a page after its name, as Notion writes links."""
 _ISO = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9:.]+Z?)?"
 _OFFSET = " ?([+-][0-9]{2}):?([0-9]{2})$"
@@ -50,7 +60,7 @@ FRAMED = "<>"
 """The separator of lists such as ``<red><blue>`` and ``|red|blue|``."""
 BRACKETED = "[id]"
 """The separator of lists such as ``nucleus [GO:5634]; cytosol [GO:5829]``, whose elements are the texts in brackets."""
-_SEPARATORS = ("[", "[]", FRAMED, ";", "|", ",")
+SEPARATORS = ("[", "[]", FRAMED, ";", "|", ",")
 _MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "none", "-", "?", r"\N", "#N/A", "unknown")
 MISSING = ", ".join(map(literal, ("", *_MISSING)))
 """Texts of missing values in SQL."""
@@ -61,7 +71,8 @@ _CHECKS = {
     "numbers": f"regexp_full_match({{v}}, '{NUMBER}')",
     "grouped": f"regexp_full_match({{v}}, '{GROUPED}')",
     "money": f"regexp_full_match({{v}}, '{_MONEY}')",
-    "addressed": f"regexp_matches({{v}}, '{_ADDRESS}')",
+    "comma money": f"regexp_full_match({{v}}, '{_COMMA_MONEY}')",
+    "addressed": f"regexp_matches({{v}}, '{ADDRESS}')",
     "decimal_commas": f"regexp_full_match({{v}}, '{_COMMA}')",
     "dotted": r"regexp_full_match({v}, '[-+]?[0-9]{1,3}(\.[0-9]{3})+')",
     "dates": f"regexp_full_match({{v}}, '{_ISO}')",
@@ -70,6 +81,7 @@ _CHECKS = {
     "codes": "regexp_full_match({v}, '[A-Z0-9]{2,5}')",
     "empty": "{v} = ''",
     "formulas": 'regexp_full_match({v}, \'="[^"]*"\')',
+    "quoted digits": r"regexp_full_match({v}, '''[0-9][0-9.,-]*')",
     "closed": r"regexp_full_match({v}, '[^;]+(;[^;]+)*;')",
     "na": "{v} = 'NA'",
     "quoted": 'regexp_full_match({v}, \'"[^"]*,[^"]*"\')',
@@ -159,12 +171,12 @@ _ELEMENTS = {
     FRAMED: "regexp_extract_all({v}, '[^<>|]+')",
     BRACKETED: r"regexp_extract_all({v}, '\[([^\[\]]+)\]', 1)",
 }
-WITHOUT_ADDRESS = f", '{_ADDRESS}', '', 'g')"
+WITHOUT_ADDRESS = f", '{ADDRESS}', '', 'g')"
 
 
 def unwrapped(one: TableField, look: Mapping[str, float] | None) -> TableField:
     """Return a column without what programs write around all of its values: the addresses of the pages after names, a
-    semicolon at the end, and the formula that keeps a spreadsheet from reading ``="0123"`` as a number.
+    semicolon at the end, and what keeps a spreadsheet from reading ``="0123"`` and ``'0123`` as numbers.
     """
     if look is None or not look["values"]:
         return one
@@ -172,16 +184,11 @@ def unwrapped(one: TableField, look: Mapping[str, float] | None) -> TableField:
         return one._replace(value=f"regexp_replace({one.value}{WITHOUT_ADDRESS}")
     if look["closed"] == look["values"]:  # a sign after each element of a list, also after the last one
         return one._replace(value=f"rtrim({one.value}, ';')")
+    if look["quoted digits"] == look["values"]:
+        return one._replace(value=f"ltrim({one.value}, '''')")
     if look["formulas"] == look["values"]:
         return one._replace(value=f"""nullif(regexp_extract({one.value}, '="([^"]*)"', 1), '')""")
     return one
-
-
-def are_addressed_lists(con: duckdb.DuckDBPyConnection, source: str, one: TableField) -> bool:
-    """Return whether some values of a column hold several names, each with the address of its page."""
-    raw = one.value.removeprefix("regexp_replace(").removesuffix(WITHOUT_ADDRESS)
-    query = f"SELECT bool_or(regexp_matches({raw}, '{_ADDRESS}, ')) FROM {source}"
-    return con.execute(query).fetchall() == [(True,)]
 
 
 def looks_of(con: duckdb.DuckDBPyConnection, source: str, fields: Sequence[TableField]) -> dict[str, dict[str, float]]:
@@ -194,58 +201,12 @@ def looks_of(con: duckdb.DuckDBPyConnection, source: str, fields: Sequence[Table
     tests = ", ".join(f"count(*) FILTER ({test.replace('{v}', 'v')})" for test in _CHECKS.values())
     rows = con.execute(f"""
         SELECT c, count(v), coalesce(avg(length(v)), 0),
-               coalesce(avg(length(v) - length(replace(v, ' ', '')) + 1), 0), {tests}
+               coalesce(avg(length(v) - length(replace(v, ' ', '')) + 1), 0),
+               count(DISTINCT nullif(regexp_extract(v, '{_UNIT}'), '')), {tests}
         FROM (SELECT unnest(range({len(fields)})) AS c, unnest([{values}]) AS v FROM {source}) GROUP BY c""").fetchall()
-    keys = ("values", "length", "words", *_CHECKS)
+    keys = ("values", "length", "words", "units", *_CHECKS)
     found = {number: dict(zip(keys, counts, strict=True)) for number, *counts in rows}
     return {one.name: found.get(number, dict.fromkeys(keys, 0)) for number, one in enumerate(fields)}
-
-
-def separator_of(con: duckdb.DuckDBPyConnection, source: str, one: TableField, look: Mapping[str, float]) -> str:
-    """Return the sign between the elements of lists, empty if the values are no lists."""
-    total = look["values"]
-    if total and look["arrays"] == total:
-        return "["
-    if total and look["printed"] == total:
-        return "[]"
-    if total and look["framed"] == total:
-        return FRAMED
-    if look["arrays"] or _named_prose(one.name) or look["grouped"] == total or look["decimal_commas"] == total:
-        return ""
-    signs = (sign for sign in _SEPARATORS[3:] if look[f"sign {sign}"])
-    return next((sign for sign in signs if _splits(con, source, one, sign)), "")
-
-
-def _splits(con: duckdb.DuckDBPyConnection, source: str, one: TableField, sign: str) -> bool:
-    """Return whether a sign separates the elements of lists: short names, at least two of them in one value.
-
-    Commas are also in texts: there, the elements must be names of up to 3 words, and the column be named in the plural,
-    or each name be in several lists on average.
-    """
-    query = f"""
-        SELECT count(*), count(DISTINCT x), max(length(x) - length(replace(x, ' ', ''))),
-               count(*) FILTER (place = 1 AND size > 1), max(length(x)), bool_or(contains(x, chr(10))), max(size)
-        FROM (SELECT trim(unnest(parts)) AS x, generate_subscripts(parts, 1) AS place, len(parts) AS size
-              FROM (SELECT string_split(trim({one.value}, ' {sign}'), {literal(sign)}) AS parts FROM {source}))
-        WHERE x <> '' OR place < size"""
-    [(total, distinct, spaces, lists, longest, lines, most)] = con.execute(query).fetchall()
-    twice = literal(rf"[{sign}]\s*[{sign}]")
-    empty = f"SELECT count(*) FROM {source} WHERE regexp_matches({one.value}, {twice})"
-    if lists < (1 if names.is_plural(one.name) else 2) or lines or con.execute(empty).fetchall() != [(0,)]:
-        return False
-    if sign == "," and most == _PAIR and not names.is_plural(one.name):
-        return False  # a name with its first name behind it
-    if sign == ",":
-        plural = names.is_plural(one.name)
-        return bool(spaces <= 2 and (plural or (3 * distinct <= total and _recombine(con, source, one, distinct))))
-    factor = 2 if 3 * distinct <= total and distinct >= _FEWEST_NAMES else 1  # long names, each in several lists
-    return bool(spaces <= factor * 7 and longest <= factor * _LONG)
-
-
-def _recombine(con: duckdb.DuckDBPyConnection, source: str, one: TableField, elements: int) -> bool:
-    """Return whether the parts of texts are in different texts: those of ``New York, NY, USA`` are one place."""
-    [(texts,)] = con.execute(f"SELECT count(DISTINCT {one.value}) FROM {source}").fetchall()
-    return bool(elements <= texts)
 
 
 def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
@@ -268,7 +229,8 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
     def all_are(*checks: str) -> bool:
         return present > 0 and any(look[check] >= present for check in checks)
 
-    is_measure = bool(reading.forms) or all_are("numbers", "grouped", "money", "decimal_commas", "dates", "zoned")
+    measures = ("numbers", "grouped", "money", "comma money", "decimal_commas", "dates", "zoned")
+    is_measure = bool(reading.forms) or all_are(*measures)
     value, missing = _cleaned(one.value, look, is_measure=is_measure, na=na)
     signs = "".join(sign for sign in ";|," if look[f"sign {sign}"])
     known: dict[str, Any] = {"length": look["length"], "missing": missing, "raw": one.value, "signs": signs}
@@ -304,9 +266,10 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
             "number",
             f"CASE WHEN regexp_full_match({value}, '{GROUPED}') THEN replace({value}, ',', '') ELSE {value} END",
         )
-    if all_are("money"):
-        plain = f"regexp_replace({value}, '[$€£¥, ]', '', 'g')"
-        return column("number", f"CASE WHEN regexp_full_match({value}, '{_MONEY}') THEN {plain} ELSE {value} END")
+    for check, point in (("comma money", ","), ("money", ".")):
+        if all_are(check) and look["units"] == 1:
+            digits = f"replace(regexp_replace(replace({value}, '(', '-'), '[^0-9{point}-]', '', 'g'), ',', '.')"
+            return column("number", f"CASE WHEN regexp_full_match({value}, '{_AMOUNT}') THEN {digits} ELSE {value} END")
     if all_are("decimal_commas"):
         plain = f"replace(replace({value}, '.', ''), ',', '.')"
         return column("number", f"CASE WHEN regexp_full_match({value}, '{_COMMA}') THEN {plain} ELSE {value} END")
@@ -318,7 +281,7 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
         return column("number" if look["fractions"] else "integer", number, flags=int(look["flags"]))
     if all_are("booleans"):
         return column("boolean", value)
-    if sign := next((sign for sign in _SEPARATORS if sign in look), ""):
+    if sign := next((sign for sign in SEPARATORS if sign in look), ""):
         in_quotes = sign == "," and look["quotes"]
         return column("list", one.value if in_quotes else value, separator=QUOTED if in_quotes else sign)
     if all_are("addresses"):
@@ -378,10 +341,11 @@ def _is_prose(name: str, look: Mapping[str, float]) -> bool:
     """Return whether a column holds texts to search: long ones, or short ones in a column that is named so."""
     if look["words"] < 3:
         return False
-    return look["length"] >= (15 if _named_prose(name) else _LONG)
+    return look["length"] >= (15 if named_prose(name) else LONG)
 
 
-def _named_prose(name: str) -> bool:
+def named_prose(name: str) -> bool:
+    """Return whether a column is named as one of texts to search."""
     return bool(set(names.words(name)[-1:]) & names.PROSE)
 
 

@@ -20,8 +20,8 @@ NAMES = (
 ALIASES = frozenset({"alias", "aliases", "synonym", "synonyms", "aka", "nickname", "other names", "other name"})
 PROSE = frozenset(
     [
-        "abstract", "bio", "biography", "body", "comment", "content", "description", "detail", "document", "notes",
-        "overview", "plot", "review", "summary", "synopsis", "text",
+        "abstract", "bio", "biography", "body", "comment", "comments", "content", "description", "detail", "document",
+        "notes", "overview", "plot", "remarks", "review", "summary", "synopsis", "text",
     ]
 )  # fmt: skip
 """Columns that usually hold texts."""
@@ -196,8 +196,9 @@ _OF_PERSONS = ROLES - PARENTS
 
 
 def is_role_of_persons(column: str) -> bool:
-    """Return whether a column is named as a role of persons: ``Author``, ``editors``."""
-    return " ".join(subject(column)) in _OF_PERSONS
+    """Return whether a column is named as a role of persons: ``Author``, ``editors``, ``recordedBy``."""
+    parts = words(column)
+    return " ".join(subject(column)) in _OF_PERSONS or (len(parts) > 1 and parts[-1] == "by")
 
 
 _GLOBAL_IDS = frozenset(
@@ -224,10 +225,19 @@ def is_same_global_id(column: str, other: str) -> bool:
     return is_global_id(column) and _global_word(column) == _global_word(other)
 
 
+def without_global_id(column: str) -> tuple[str, ...]:
+    """Return the words of a name before that of an identifier: ``buyer`` of ``Buyer email address``."""
+    return _global_words(column)[:-1]
+
+
 def _global_word(column: str) -> str:
-    """Return the last word of a name, without a word that only says what it is: ``email`` of ``Email address``."""
+    return next(iter(_global_words(column)[-1:]), "")
+
+
+def _global_words(column: str) -> tuple[str, ...]:
+    """Return the words of a name without one that only says what it is: ``email`` of ``Email address``."""
     parts = words(column)
-    return next(iter((parts[:-1] if parts[-1:] == ("address",) and len(parts) > 1 else parts)[-1:]), "")
+    return parts[:-1] if parts[-1:] == ("address",) and len(parts) > 1 else parts
 
 
 _MEASURES = frozenset(["year", "date", "day", "month", "time", "age", "rank", "size", "season", "week"])

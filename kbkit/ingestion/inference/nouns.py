@@ -71,12 +71,19 @@ def of_references(
 
 def rename_tables(con: duckdb.DuckDBPyConnection, tables: Sequence[ProfiledTable]) -> None:
     """Give tables the name of what they hold, if theirs is a number after that of a table that is not there any more
-    (``user_2``), or that of many files together, which says nothing (``records``).
+    (``user_2``), or that of many files together, which says nothing (``records``). Of two tables of one name, that of
+    objects inside of records is named after these, too: the ingredients of recipes.
     """
     for table in tables:
         bare = _NUMBER.sub("", table.name) if "." in table.spec.table else table.name
         new = table.type if bare == TOGETHER else bare
-        taken = {one.name.casefold() for one in tables} | {column.casefold() for column in table.columns}
+        taken = {one.name.casefold() for one in tables if one is not table}
+        if new.casefold() in taken and not table.beyond and (owner := _owner(table, tables)):
+            new = f"{owner.name}_{new}"
+            words = [*names.words(owner.type), *names.words(bare)]
+            if (kind := names.types([words])[0]) not in {one.type for one in tables}:
+                table.type, table.words = kind, words
+        taken |= {table.name.casefold(), *(column.casefold() for column in table.columns)}
         read = table.folded or any(one.of == table.name for one in tables)  # by a query that has the name
         if new == table.name or new.casefold() in taken or read:
             continue
@@ -88,6 +95,12 @@ def rename_tables(con: duckdb.DuckDBPyConnection, tables: Sequence[ProfiledTable
             ]
             one.beyond = (new, one.beyond[1]) if one.beyond and one.beyond[0] == table.name else one.beyond
         table.name, table.spec = new, replace(table.spec, name=new)
+
+
+def _owner(table: ProfiledTable, tables: Sequence[ProfiledTable]) -> ProfiledTable | None:
+    """Return the table of the records that the objects of a table are in."""
+    of = [target for _, target, by in table.declared_links if target and by]
+    return next((one for one in tables if of and one.name == of[0]), None)
 
 
 _NUMBER = re.compile(r"_\d+$")

@@ -15,14 +15,13 @@ from kbkit.ingestion.inference.looks import (
     WITHOUT_ADDRESS,
     ProfiledColumn,
     TableField,
-    are_addressed_lists,
     column_of,
     dated,
     has_na,
     looks_of,
-    separator_of,
     unwrapped,
 )
+from kbkit.ingestion.inference.separators import are_addressed_lists, separator_of
 from kbkit.ingestion.recipe import FileSpec
 from kbkit.readers.columns import unique
 from kbkit.schema import literal
@@ -148,12 +147,24 @@ def profile(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
         column = column_of(one, counts[one.name], look, reading, na=na, rows=table.rows)
         is_code = one.kind == "VARCHAR" and (one.name in table.declared_texts or names.is_product_code(one.name))
         table.columns[one.name] = replace(column, is_code=True) if is_code and column.look == "integer" else column
+        if one.kind == "VARCHAR[]" and _are_sentences(con, sampled, one):
+            text, kept = f"array_to_string({one.value}, chr(10))", table.columns[one.name]
+            table.columns[one.name] = replace(kept, kind="VARCHAR", look="prose", value=text)
         if one.kind in ("DOUBLE", "FLOAT") and _are_integers(con, source, one, table):
             kept, value = table.columns[one.name], f"TRY_CAST({one.value} AS BIGINT)"
             table.columns[one.name] = replace(kept, kind="BIGINT", look="integer", value=value)
     _read_times(con, sampled, table)
     for name, parts in table.same_named.items():
         _merge(table, name, [table.columns[part] for part in parts if part in table.columns])
+
+
+def _are_sentences(con: duckdb.DuckDBPyConnection, source: str, one: TableField) -> bool:
+    """Return whether most elements of lists are sentences: the paragraphs or steps of one text."""
+    query = f"SELECT 2 * count_if(regexp_full_match(v, {literal(_SENTENCE)})) > count(*)"
+    return con.execute(f"{query} FROM (SELECT unnest({one.value}) AS v FROM {source})").fetchall() == [(True,)]
+
+
+_SENTENCE = r"(?s)\S+( \S+){3,}[.!?]\s*"
 
 
 def _are_integers(con: duckdb.DuckDBPyConnection, source: str, one: TableField, table: ProfiledTable) -> bool:

@@ -13,11 +13,13 @@ _FIELD = re.compile(r".*\b(?:field|link|property|relation) ?\(([^()]+)\)", re.IG
 """Names of columns that say only that they are fields before the name of the field: ``Custom field (Epic Link)``."""
 
 
-def relations_of(links: Sequence[TableLink], folder: str) -> list[str]:
-    """Return the relations of links. Of ``assignee`` and ``assignees``, the second keeps the name of its column."""
+def relations_of(links: Sequence[TableLink], folder: str, types: Mapping[str, str]) -> list[str]:
+    """Return the relations of links to tables with ``types``. Of ``assignee`` and ``assignees``, the second keeps the
+    name of its column.
+    """
     found: list[str] = []
     fields = Counter(filter(None, (_in_brackets(link) for link in links)))
-    short = [_of_field(link, fields) or _relation(link, folder) for link in links]
+    short = [_of_field(link, fields) or _relation(link, folder, types) for link in links]
     for link, own in zip(links, short, strict=True):
         relation, whole = _written_out(own, link), names.identifier("_".join(names.words(link.columns[0])))
         relation = own if relation in short else relation
@@ -45,9 +47,9 @@ def _written_out(relation: str, link: TableLink) -> str:
     return f"{start}_{noun}".lstrip("_") if names.is_abbreviation(last, noun) else relation
 
 
-def _relation(link: TableLink, folder: str) -> str:
+def _relation(link: TableLink, folder: str, types: Mapping[str, str]) -> str:
     """Return the relation of a column: its name without ``id`` and the like; that of names of folders says nothing."""
-    target = tuple(names.types([names.words(link.target)])[0].split("_")) if link.target else ()
+    target = tuple(types[link.target].split("_")) if link.target else ()
     others = [column for column, by in zip(link.columns, link.by, strict=False) if column != by]
     if len(link.columns) > 1 and len(others) == 1:
         return names.identifier("_".join(names.subject(others[0])))
@@ -60,6 +62,8 @@ def _relation(link: TableLink, folder: str) -> str:
         return names.identifier("_".join(target))  # the address of the same page, which is named after a site
     if target and own == (*target, *names.words(link.by[0])):
         parts = target  # compound_cid, of the key cid of compounds
+    elif target and names.is_global_id(link.columns[0]) and names.is_same_global_id(link.columns[0], link.by[0]):
+        parts = names.without_global_id(link.columns[0]) or target  # the billing of Billing email
     elif target and names.words(link.by[0]) != target and names.with_key(link.columns[0], link.by[0]):
         parts = own[: -len(names.words(link.by[0]))] or target  # mgr_ssn, or essn
     return names.identifier("_".join(parts)) if parts else names.identifier(link.columns[0])

@@ -125,7 +125,7 @@ def plan(
         ):
             rest.append((table, links[0]))
         else:
-            result.nodes.append(_nodes(table, links, key, texts.get(table.name, ())))
+            result.nodes.append(_nodes(table, links, key, texts.get(table.name, ()), types))
     for table, link in rest:
         target = result.of(link.target)
         detail = _detail(con, table, link, target.table) if target and not link.lists else None
@@ -134,7 +134,7 @@ def plan(
             detail.taken = {name.casefold() for name in known}
             target.details.append(detail)
         else:
-            result.nodes.append(_nodes(table, [link], (), texts.get(table.name, ())))
+            result.nodes.append(_nodes(table, [link], (), texts.get(table.name, ()), types))
     for table, hub in shares.items():
         key, nodes = guesses.keys[table.name], result.of(hub.name)
         others = [name for name in table.columns if name not in key]
@@ -219,12 +219,18 @@ def _type_by_column(nodes: NodeTable) -> None:
 # -- nodes ------------------------------------------------------------------------------------------------------------
 
 
-def _nodes(table: ProfiledTable, links: Sequence[TableLink], key: tuple[str, ...], texts: Collection[str]) -> NodeTable:
+def _nodes(
+    table: ProfiledTable,
+    links: Sequence[TableLink],
+    key: tuple[str, ...],
+    texts: Collection[str],
+    types: Mapping[str, str],
+) -> NodeTable:
     columns = table.columns
     linked = {link.columns[0] for link in links if len(link.columns) == 1}
     result = NodeTable(table, key, _name_columns(table, key, linked, texts))
     first = {link.columns: link for link in reversed(links)}  # links of one column to several tables are one relation
-    relations = unique(relations_of([link for link in links if first[link.columns] is link], table.spec.folder))
+    relations = unique(relations_of([link for link in links if first[link.columns] is link], table.spec.folder, types))
     named = dict(zip(dict.fromkeys(link.columns for link in links), relations, strict=True))
     result.links = [(named[link.columns], link) for link in links]
     # A year beside a team says more than a link.

@@ -24,7 +24,7 @@ class SharedValues:
 
     def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
         self._con = con
-        self._known: dict[tuple[str, ...], frozenset[str]] = {}
+        self._known: dict[str, frozenset[str]] = {}
 
     def missing(
         self,
@@ -51,12 +51,11 @@ class SharedValues:
         """Return the different values of the columns of a small table, each pair of which would be a query else."""
         if table.rows > PREVIEW:
             return None
-        place = (table.name, joint, *columns, *(table.columns[name].separator for name in columns))
-        if place not in self._known:
-            query = f"SELECT DISTINCT {reference(table, columns, joint)} FROM {identifier(table.name)}"
+        query = f"SELECT DISTINCT {reference(table, columns, joint)} FROM {identifier(table.name)}"
+        if query not in self._known:
             rows = self._con.execute(query).fetchall()
-            self._known[place] = frozenset(value for (value,) in rows if value is not None)
-        return self._known[place]
+            self._known[query] = frozenset(value for (value,) in rows if value is not None)
+        return self._known[query]
 
     def are_equal(self, table: ProfiledTable, column: ProfiledColumn, by: str) -> bool:
         """Return whether nearly each row has the same value in two columns, as far as it has both.

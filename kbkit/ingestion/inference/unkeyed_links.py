@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kbkit.ingestion.inference import name_evidence, names
@@ -11,6 +12,7 @@ from kbkit.ingestion.inference.looks import ProfiledColumn
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.shared_values import PREVIEW, SharedValues
 from kbkit.ingestion.inference.table_link import TableLink
+from kbkit.stores.sql_names import identifier
 
 if TYPE_CHECKING:
     import duckdb
@@ -19,6 +21,7 @@ TELLING = 8
 """Mean length from which equal texts are no coincidence, such as those of UUIDs."""
 FEWEST_NUMBERS = 3
 """Different numbers from which a column without a telling name may refer to a table."""
+_CASES = ("upper", "lower")
 _TIMES = ("year", "month", "day", "date", "time", "week", "quarter")
 """Last words of columns that say when something was."""
 
@@ -39,6 +42,7 @@ class UnkeyedLinks:
         self._targets: dict[str, list[str]] = {}
         self._shared = SharedValues(con)
         self._codes: dict[str, list[str]] = {}
+        self._cases: dict[tuple[str, str], str] = {}
         self.unclear: dict[str, Sequence[str]] = {}
 
     def _to_parent(self, table: ProfiledTable, column: ProfiledColumn) -> TableLink | None:
@@ -56,6 +60,24 @@ class UnkeyedLinks:
             if distinct and not missing and never_repeats(self._con, table, by):
                 return TableLink((column.name,), table.name, (by.name,), False, missing, distinct)
         return None
+
+    def _case(self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable, by: str) -> str:
+        """Return the case of all letters in the codes of another table, if that of some values of a column differs."""
+        if column.look != "text" or other.columns[by].look != "text":
+            return ""
+        if (other.name, by) not in self._cases:
+            self._cases[other.name, by] = next((one for one in _CASES if self._is_in_case(other, by, one)), "")
+        case = self._cases[other.name, by]
+        return case if case and not self._is_in_case(table, column.name, case) else ""
+
+    def _is_in_case(self, table: ProfiledTable, name: str, case: str) -> bool:
+        value = table.columns[name].value
+        query = f"SELECT bool_and({value} = {case}({value})) FROM {identifier(table.name)}"
+        return self._con.execute(query).fetchall() == [(True,)]
+
+    @staticmethod
+    def _in_case(column: ProfiledColumn, case: str) -> ProfiledColumn:
+        return replace(column, value=f"{case}({column.value})") if case else column
 
     def _to_code(self, table: ProfiledTable, column: ProfiledColumn, *, own: bool) -> TableLink | None:
         """Return the link of a column to the only other table that has all of its values in a column of addresses or
