@@ -43,6 +43,8 @@ _EMPTY = "it is empty"
 _HIDDEN = "it is hidden"
 _WORDS = 8
 """Maximum words in the name of a column."""
+_NOTES = re.compile(r"(read ?_?me|notes?|info(rmation)?|about|cover|legend|instructions?)", re.IGNORECASE)
+"""Titles of sheets that are no tables if they have one column."""
 _SENTENCE = re.compile(r"[a-z)\"'][.!?:]\s*$")
 _ERRORS = frozenset({"#N/A", "#DIV/0!", "#REF!", "#NAME?", "#NULL!", "#NUM!", "#VALUE!"})
 _REMEDY = "Save it again as .xlsx, or each sheet as CSV"
@@ -189,7 +191,8 @@ def _look(sheet: Any, where: str) -> SheetLook:
     if wide * 3 > len(rest) or (wide and len(names) == 1):
         return SheetLook("its first row does not name its columns")
     sentences = sum(bool(_SENTENCE.search(str(row[-1]))) for row in rest)
-    if len(first) == 1 and (_is_prose(str(first[0])) or sentences * 2 > len(rest)):
+    notes = bool(_NOTES.fullmatch(sheet.title.strip()))
+    if len(first) == 1 and (notes or _is_prose(str(first[0])) or sentences * 2 > len(rest)):
         return SheetLook("it is free text")
     return SheetLook("", any(len(row) > len(first) and not _is_beyond(row, len(first)) for row in rest))
 

@@ -260,6 +260,9 @@ def words(text: str) -> Iterator[str]:
     if text.lower() in ("true", "false", "checked"):  # Airtable's boxes
         yield "true" if text == "checked" else text.lower()
         return
+    if text.lower() in ("yes", "no"):
+        yield "true" if text.lower() == "yes" else "false"
+        return
     if re.fullmatch(r'"[^"]*,[^"]*"', text):  # Airtable's names with a comma
         text = text.strip('"')
     if re.fullmatch(r"[^()]+\(https?://[^ )]+\)", text):  # the name of a page of Notion
@@ -278,7 +281,7 @@ def words(text: str) -> Iterator[str]:
 
 def number(text: str) -> str:
     """Return a number in one form (``1,5``, ``1.50`` and ``01.5`` differ in print only), any other text as it is."""
-    text = re.sub(r"^[$€] ?| ?%$", "", text)
+    text = re.sub(r"^[$€] ?| ?[%€]$", "", text)
     plain = text
     if re.fullmatch(r"[+-]?\d{1,3}(\.\d{3})*,\d+", text):
         plain = text.replace(".", "").replace(",", ".")

@@ -33,6 +33,9 @@ def groups(files: Sequence[Path]) -> Iterator[FileGroup]:
         if _hold_the_same_lists(same):
             yield FileGroup(_name(same), same, _patterns(same), resources=True)
     for same in _gather([path for path in read if path not in of_objects], _are_of_one_kind):
+        others = [path for path in read if path not in same and path.parent == same[0].parent]
+        if others and not _tells(list(map(_words, same)), list(map(_words, others))):
+            continue
         column = gathered.free_column(gathered.FILE, gathered.common_fields(same))
         yield FileGroup(_name(same), same, _patterns(same), file=column)
 
@@ -115,6 +118,12 @@ def _share_identifiers(rows: Sequence[Mapping[str, Any]], others: Sequence[Mappi
         if unique and 2 * len(set(here) & set(there)) >= min(len(here), len(there)) > 0:
             return True
     return False
+
+
+def _tells(same: Sequence[Sequence[str]], others: Sequence[Sequence[str]]) -> bool:
+    """Return whether files share more than what all files start with, the name of the source."""
+    start = [word for word in _start_of([*same, *others]) if not word.isdigit()]
+    return not start or start != _shared_words(same)
 
 
 def _shared_words(of_names: Sequence[Sequence[str]]) -> list[str]:

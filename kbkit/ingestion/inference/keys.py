@@ -147,7 +147,8 @@ def _full(table: ProfiledTable) -> list[ProfiledColumn]:
 
 def shared_pair(con: Connection, table: ProfiledTable, tables: Sequence[ProfiledTable]) -> tuple[str, ...]:
     """Return two columns that identify the rows together, if another table has columns of the same names."""
-    full = [c.name for c in _full(table) if _may_identify(c)][:6]
+    known = sorted(_full(table), key=lambda c: names.words(c.name)[-1:] in _PLACES)
+    full = [c.name for c in known if _may_identify(c)][:6]
     others = [other for other in tables if other is not table and len(other.columns) > 2]
     alone = {name for name in full if is_unique(con, table, [name])}  # which needs no other column
     pairs = itertools.combinations([name for name in full if name not in alone], 2)
@@ -181,6 +182,8 @@ def _may_identify(column: ProfiledColumn) -> bool:
     return column.look in ("text", "date", "address") or (column.look == "integer" and numbers)
 
 
+_PLACES = {("position",), ("rank",)}
+"""Last words of columns that say how well a row did: another one has the same place elsewhere."""
 _NUMBERS = {(word,) for word in ("year", "number", "no", "nr", "line", "position", "rank", "season", "week", "round")}
 
 

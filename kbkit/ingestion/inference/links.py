@@ -153,14 +153,20 @@ class _Finder(UnkeyedLinks):
         return ()
 
     def referred_code(self, table: ProfiledTable, links: Mapping[str, Sequence[TableLink]]) -> tuple[str, ...]:
-        """Return the column of codes by which all links refer to a table whose key only numbers the rows."""
+        """Return the column of codes by which all links refer to a table whose key only numbers the rows, or is the
+        name of them, which it becomes.
+        """
         key = table.columns[self._keys[table.name][0]]
         by = {link.by for of in links.values() for link in of if link.target == table.name}
         [code] = by if len(by) == 1 else [()]
-        if key.look != "integer" or len(code) != 1 or not names.is_id(code[0]) or code[0] == key.name:
+        if len(code) != 1 or code[0] == key.name or not (names.is_id(code[0]) or table.columns[code[0]].codes):
             return ()
-        is_code = table.columns[code[0]].look == "text" and is_unique(self._con, table, code)
-        return code if is_code and self._shared.are_consecutive(table, key) else ()
+        is_name = key.look == "text" and not names.is_id(key.name) and not key.codes
+        if table.columns[code[0]].look != "text" or not is_unique(self._con, table, code):
+            return ()
+        if is_name and table.named is None:
+            table.named = (key.name,)
+        return code if is_name or (key.look == "integer" and self._shared.are_consecutive(table, key)) else ()
 
     def is_referred(self, table: ProfiledTable, column: ProfiledColumn) -> bool:
         """Return whether columns are named after a column with something before its name, and have its values only.
@@ -230,12 +236,16 @@ class _Finder(UnkeyedLinks):
         declared = {target for _, target, _ in table.declared_links}
         for other in self._tables.values():
             key = self._keys[other.name]
-            if any((table.name, column) in self._given for column in key):
-                continue
+            given = any((table.name, column) in self._given for column in key)
+            if given or (key == self._keys[table.name] and self._rank(table) > self._rank(other)):
+                continue  # of two tables with the same key, the one with fewer rows refers to the other
             if len(key) > 1 and other is not table and other.name not in declared and set(key) <= set(table.columns):
                 missing, distinct = self._shared.missing(table, key, other, key)
                 if distinct and (not missing or (distinct >= _MANY and missing <= _STRANGERS * distinct)):
                     yield TableLink(key, other.name, key, False, missing, distinct)
+
+    def _rank(self, table: ProfiledTable) -> tuple[int, int]:
+        return table.rows, -[*self._tables].index(table.name)
 
     def _by_name_and_more(self, table: ProfiledTable, links: Sequence[TableLink]) -> list[TableLink]:
         """Return the link by a name and another column, which have the same names in the other table and identify its
@@ -424,8 +434,9 @@ class _Finder(UnkeyedLinks):
         if not evidence and distinct < 3 and length < TELLING:
             return None
         if numeric and evidence == 1 and not name_evidence.is_role(column):
-            few = distinct < (TELLING if column.look == "list" else FEWEST_NUMBERS)  # codes of kinds
-            dense = few or (other is not table and self._shared.are_dense(table, column, other, by))
+            few = distinct < (TELLING if column.look == "list" and other is table else FEWEST_NUMBERS)  # codes of kinds
+            near = other is not table and not self._is_own_range(other, by)
+            dense = few or (near and self._shared.are_dense(table, column, other, by))
             if dense or self._shared.are_consecutive(table, column):
                 return None  # ids of a table that is not here
         return TableLink((column.name,), other.name, (by,), column.look == "list", missing, distinct)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -40,6 +41,7 @@ _FLAGGED = rf"\s*({NUMBER})(\s+[A-Za-z]{{1,2}})?\s*"
 _VERSIONS = frozenset(("version", "release", "build"))
 _NUMBERED = frozenset((*_VERSIONS, "section", "chapter", "paragraph"))
 ADDRESS = r" \(https?://[^ )]+\)"
+_ADDRESSED_FILE = rf".*\.\w{{2,4}}{ADDRESS}"
 """The address of a page after its name, as Notion writes links."""
 _ISO = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9:.]+Z?)?"
 _OFFSET = " ?([+-][0-9]{2}):?([0-9]{2})$"
@@ -64,6 +66,8 @@ SEPARATORS = ("[", "[]", FRAMED, ";", "|", ",")
 _MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "none", "-", "?", r"\N", "#N/A", "unknown")
 MISSING = ", ".join(map(literal, ("", *_MISSING)))
 """Texts of missing values in SQL."""
+_ANSWERS = (("yes", "no"), ("y", "n"), ("ja", "nein"), ("ja", "nee"), ("oui", "non"), ("si", "no"), ("sí", "no"),
+            ("sim", "não"))  # fmt: skip
 _CHECKS = {
     "integers": "regexp_full_match({v}, '[-+]?[0-9]+')",
     "signed": "starts_with({v}, '+')",
@@ -72,8 +76,9 @@ _CHECKS = {
     "grouped": f"regexp_full_match({{v}}, '{GROUPED}')",
     "money": f"regexp_full_match({{v}}, '{_MONEY}')",
     "comma money": f"regexp_full_match({{v}}, '{_COMMA_MONEY}')",
-    "addressed": f"regexp_matches({{v}}, '{ADDRESS}')",
+    "addressed": f"regexp_matches({{v}}, '{ADDRESS}') AND NOT regexp_full_match({{v}}, '{_ADDRESSED_FILE}')",
     "decimal_commas": f"regexp_full_match({{v}}, '{_COMMA}')",
+    "zero commas": "starts_with(ltrim({v}, '+-'), '0,')",
     "dotted": r"regexp_full_match({v}, '[-+]?[0-9]{1,3}(\.[0-9]{3})+')",
     "dates": f"regexp_full_match({{v}}, '{_ISO}')",
     "zoned": f"regexp_full_match({{v}}, '{_ZONED}')",
@@ -90,6 +95,7 @@ _CHECKS = {
     "checked": "{v} = 'checked'",
     "booleans": "lower({v}) IN ('true', 'false', 'yes', 'no', 't', 'f', 'y', 'n')",
     "letters": "{v} IN ('t', 'f')",
+    "answers": f"lower({{v}}) IN ({', '.join(map(literal, dict.fromkeys(itertools.chain(*_ANSWERS))))})",
     "kept zeros": r"regexp_full_match({v}, '[0-9]+\.[0-9]*[1-9]0+|[0-9]+\.0{2,}')",
     "beyond doubles": r"regexp_full_match({v}, '[0-9]{9,}\.[0-9]+') AND length({v}) > 16"
     " AND TRY_CAST({v} AS DOUBLE)::VARCHAR <> {v}",
@@ -191,6 +197,16 @@ def unwrapped(one: TableField, look: Mapping[str, float] | None) -> TableField:
     return one
 
 
+def answered(con: duckdb.DuckDBPyConnection, source: str, one: TableField, look: Mapping[str, float]) -> TableField:
+    """Return a column of *yes* and *no*, in one of several languages, as one of booleans; others as they are."""
+    if not 0 < look["values"] == look["answers"]:
+        return one
+    rows = con.execute(f"SELECT DISTINCT lower({one.value}) FROM {source} WHERE {one.value} IS NOT NULL").fetchall()
+    pair = next((pair for pair in _ANSWERS if {*pair} == {value for (value,) in rows}), None)
+    cases = f"lower({one.value}) WHEN '{pair[0]}' THEN 'true' WHEN '{pair[1]}' THEN 'false'" if pair else ""
+    return one._replace(value=f"CASE {cases} ELSE {one.value} END") if pair else one
+
+
 def looks_of(con: duckdb.DuckDBPyConnection, source: str, fields: Sequence[TableField]) -> dict[str, dict[str, float]]:
     """Return for each column of texts how many values pass each check, and means."""
     if not fields:
@@ -244,6 +260,8 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
     if reading.forms:
         return column("date", reading.expression(value))
     is_phone = bool(set(names.words(one.name)) & _PHONES)
+    if look["signed"] >= present > 0 and all_are("numbers"):  # +47: where some have a minus, the others are positive
+        return column("text", value, is_code=True)
     if look["signed"] and all_are("numbers") and look["length"] < _SIGNED and not is_phone:  # DuckDB reads no +
         value = f"ltrim({value}, '+')"
     if all_are("integers"):

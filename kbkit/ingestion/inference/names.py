@@ -35,11 +35,12 @@ PARENTS = frozenset(
 """Columns that usually refer to a row of the same file."""
 ROLES = frozenset(
     [
-        "advisor", "artist", "assignee", "author", "borrower", "buyer", "callee", "caller", "captain", "chair", "coach",
-        "composer", "creator", "director", "editor", "followed", "followee", "follower", "founder", "friend", "head",
-        "instructor", "lead", "leader", "lender", "loser", "opponent", "owner", "payee", "payer", "president",
-        "producer", "receiver", "recipient", "reporter", "reviewer", "seller", "sender", "sponsor", "teacher",
-        "translator", "tutor", "winner", "writer", *PARENTS,
+        "advisor", "approver", "artist", "assignee", "author", "borrower", "buyer", "callee", "caller",
+        "captain", "chair", "coach", "composer", "creator", "director", "editor", "followed", "followee",
+        "follower", "founder", "friend", "head", "instructor", "lead", "leader", "lender", "loser",
+        "opponent", "owner", "payee", "payer", "president", "producer", "receiver", "recipient", "reporter",
+        "requester", "reviewer", "seller", "sender", "sponsor", "submitter", "teacher", "translator", "tutor",
+        "winner", "writer", *PARENTS,
     ]
 )  # fmt: skip
 """Columns that usually refer to a person, without ``id`` in their name."""
@@ -92,7 +93,11 @@ _IRREGULAR = {"people": "person", "persons": "person", "movies": "movie", "data"
 @functools.lru_cache(1 << 16)  # of each pair of a column and a table
 def words(name: str) -> tuple[str, ...]:
     """Return the words of a name in lower case: ``birthCountry_id`` has ``birth``, ``country`` and ``id``."""
-    return tuple(word.lower() for word in _WORD.findall(name))
+    return tuple(word.lower() for word in _WORD.findall(_ORDINAL.sub(lambda found: _ORDINALS[int(found[1]) - 1], name)))
+
+
+_ORDINAL = re.compile(r"(?<![^\W_])([1-9])(st|nd|rd|th)(?![^\W_])", re.IGNORECASE)
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
 
 
 @functools.lru_cache(1 << 16)
@@ -127,12 +132,18 @@ def subject(column: str) -> tuple[str, ...]:
         parts.pop()
     while len(parts) > 1 and parts[0] in ("fk", "id"):
         parts.pop(0)
-    joined = parts[-1] if parts else ""
-    if len(joined) > 4 and joined.endswith("id") and joined not in _ENDING_IN_ID:  # countryid
-        parts[-1] = joined[:-2]
+    if ending := _id_ending(parts[-1] if parts else ""):
+        parts[-1] = parts[-1].removesuffix(ending)
     return (*parts[:-1], singular(parts[-1])) if parts else ()
 
 
+def _id_ending(word: str) -> str:
+    """Return the end of a word that says that it identifies something: of ``countryid`` and ``Kundennummer``."""
+    found = next((ending for ending in ("id", "nummer", "nr") if word.endswith(ending)), "")
+    return found if len(word) > len(found) + _PAIR and word not in _ENDING_IN_ID else ""
+
+
+_PAIR = 2
 _ENDING_IN_ID = frozenset(
     ["android", "arid", "avoid", "bid", "fluid", "grid", "humid", "hybrid", "liquid", "paid", "rapid", "solid", "valid"]
 )
@@ -151,8 +162,8 @@ def is_id(column: str) -> bool:
     """Return whether a column is named as an identifier: ``id``, ``country_id``, ``CountryCode``, ``fk_country``."""
     parts = words(column)
     joined = parts[-1] if parts else ""
-    ends = len(joined) > 4 and joined.endswith("id") and joined not in _ENDING_IN_ID
-    return bool(parts) and (joined in _IDS or ends or (parts[0] in ("fk", "id") and parts[-1] not in ("type", "kind")))
+    ends = joined in _IDS or bool(_id_ending(joined))
+    return bool(parts) and (ends or (parts[0] in ("fk", "id") and parts[-1] not in ("type", "kind")))
 
 
 def is_own_id(column: str, kind: str) -> bool:
@@ -165,6 +176,15 @@ def is_own_name(column: str, kind: str) -> bool:
     """Return whether a column is named as the name of a type: ``name``; ``film_name`` or ``fname`` of ``film``."""
     own = words(column) in ((f"{kind[:1].lower()}name",), (*words(kind), "title"), (*words(kind), "label"))
     return plain(column) in NAMES or own or (not is_id(column) and fit(column, kind) == 3)
+
+
+def is_english_name(column: str) -> bool:
+    """Return whether a column has names in English, and says so: ``name_en``, ``English title``, ``ename``."""
+    parts = set(words(column))
+    return parts == {"ename"} or any(parts == {one, of} for one in _ENGLISH for of in ("name", "title", "label"))
+
+
+_ENGLISH = ("en", "eng", "english")
 
 
 def is_file(column: str) -> bool:

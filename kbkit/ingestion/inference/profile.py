@@ -15,6 +15,7 @@ from kbkit.ingestion.inference.looks import (
     WITHOUT_ADDRESS,
     ProfiledColumn,
     TableField,
+    answered,
     column_of,
     dated,
     has_na,
@@ -37,6 +38,7 @@ _VALUES_TOGETHER = 5_000
 _SAMPLE = 20_000
 """Rows from which the look of values is judged; keys and links are judged by all rows."""
 _FEWEST = 2
+_NEARLY = 0.9
 _NO_DATES = dates.DateReading()
 _HEADERS = (1, 2, 3)
 """Numbers of rows that may be further headers."""
@@ -128,10 +130,16 @@ def profile(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
         counts |= _counts(con, source, part)
         looks |= looks_of(con, sampled, [one for one in part if one.kind == "VARCHAR"])
         clean = [unwrapped(one, looks.get(one.name)) for one in part]
+        clean = [answered(con, sampled, one, looks[one.name]) if one.name in looks else one for one in clean]
         looks |= looks_of(con, sampled, [one for one, old in zip(clean, part, strict=True) if one != old])
         columns += clean
-    german = any(0 < look["values"] == look["decimal_commas"] > look["numbers"] for look in looks.values())
+    german = any(map(_has_decimal_commas, looks.values()))
     na = any(has_na(look) for look in looks.values())
+    for one, end in _ranges(con, sampled, columns, looks):
+        columns[[old.name for old in columns].index(one.name)] = one
+        columns.append(end)
+        counts |= _counts(con, source, [one, end])
+        looks |= looks_of(con, sampled, [one, end])
     date_like, numbered = dated(columns, looks)
     first = f"(FROM {source} LIMIT {_SAMPLE})"
     readings = dates.find(con, sampled, first, date_like, numbered, table.date_order)
@@ -139,6 +147,8 @@ def profile(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
         look = looks.get(one.name)
         if look and german and look["dotted"] == look["values"]:  # 12.500 beside 1,84
             look["numbers"] = look["grouped"] = 0
+        if look and german and look["decimal_commas"] >= _present(look):  # 1,234 beside 1,84
+            look["grouped"] = look["numbers"]
         if look and one.value.endswith(WITHOUT_ADDRESS) and are_addressed_lists(con, sampled, one):
             look[","] = 1
         elif look and (sign := separator_of(con, sampled, one, look)):
@@ -156,6 +166,39 @@ def profile(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
     _read_times(con, sampled, table)
     for name, parts in table.same_named.items():
         _merge(table, name, [table.columns[part] for part in parts if part in table.columns])
+
+
+def _ranges(
+    con: duckdb.DuckDBPyConnection, source: str, columns: Sequence[TableField], looks: Mapping[str, Mapping[str, float]]
+) -> Iterator[tuple[TableField, TableField]]:
+    """Yield two columns of each one in which some dates are the first and the last day of a time: see :data:`_TO`."""
+    taken = [one.name for one in columns]
+    for one in columns:
+        look = looks.get(one.name)
+        if look is None or not dates.looks_dated(look, _present(look)):
+            continue
+        for sign in _TO:
+            start, end = (f"nullif(split_part({one.value}, {literal(sign)}, {part}), '')" for part in (1, 2))
+            both = f"regexp_full_match({end}, {literal(dates.LOOSE)})"
+            query = f"SELECT count_if({both}) > 0 AND bool_and({both}) FROM {source} WHERE {end} IS NOT NULL"
+            if con.execute(query).fetchall() == [(True,)]:
+                taken.append(unique([*taken, f"{one.name} end"])[-1])
+                yield one._replace(value=start), one._replace(name=taken[-1], value=end)
+                break
+
+
+_TO = (" → ", " – ", " - ", " to ")
+"""What is between the first and the last day of a time."""
+
+
+def _has_decimal_commas(look: Mapping[str, float]) -> bool:
+    """Return whether all numbers of a column may have a decimal comma, and some cannot be whole ones in groups."""
+    alike = 0 < _present(look) == look["decimal_commas"] > look["numbers"]
+    return alike and (look["grouped"] < look["decimal_commas"] or look["zero commas"] > 0)
+
+
+def _present(look: Mapping[str, float]) -> float:
+    return look["values"] - look["missing"] - look["empty"]
 
 
 def _are_sentences(con: duckdb.DuckDBPyConnection, source: str, one: TableField) -> bool:
@@ -324,8 +367,8 @@ def drop_totals(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
 
 def drop_duplicates(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
     """Make one row of equal rows, if a column that is named as the identifier of the rows is one then."""
-    own = [c for c in table.columns.values() if names.is_own_id(c.name, table.type) and c.count == table.rows]
-    own = [c for c in own if 0.5 * table.rows <= c.distinct]
+    full = [c for c in table.columns.values() if names.is_id(c.name) and c.count == table.rows]
+    own = [c for c in full if (0.5 if names.is_own_id(c.name, table.type) else _NEARLY) * table.rows <= c.distinct]
     if not own or table.declared_key:
         return
     source = identifier(table.name)

@@ -229,10 +229,13 @@ def _nodes(
     columns = table.columns
     linked = {link.columns[0] for link in links if len(link.columns) == 1}
     result = NodeTable(table, key, _name_columns(table, key, linked, texts))
-    first = {link.columns: link for link in reversed(links)}  # links of one column to several tables are one relation
-    relations = unique(relations_of([link for link in links if first[link.columns] is link], table.spec.folder, types))
-    named = dict(zip(dict.fromkeys(link.columns for link in links), relations, strict=True))
-    result.links = [(named[link.columns], link) for link in links]
+    # Links of one column to several tables are one relation.
+    ways = [(link.columns, "" if len(link.columns) == 1 else link.target) for link in links]
+    first: dict[tuple[tuple[str, ...], str], TableLink] = {}
+    for way, link in zip(ways, links, strict=True):
+        first.setdefault(way, link)
+    named = dict(zip(first, unique(relations_of([*first.values()], table.spec.folder, types)), strict=True))
+    result.links = [(named[way], link) for way, link in zip(ways, links, strict=True)]
     # A year beside a team says more than a link.
     ends = {link.columns[0] for link in links if len(link.columns) == 1 and not link.partial}
     for name, column in columns.items():
@@ -293,11 +296,17 @@ def _real_name(table: ProfiledTable, key: Sequence[str], free: Sequence[Profiled
     return (found[0].name,) if found else None
 
 
+def _english_name(table: ProfiledTable, key: Sequence[str], free: Sequence[ProfiledColumn]) -> tuple[str, ...] | None:
+    """Return the column with the English ones of names in several languages."""
+    found = [c for c in free if names.is_english_name(c.name) and 2 * c.count >= table.rows and c.name not in key]
+    return (found[0].name,) if found else None
+
+
 def _short_summary(table: ProfiledTable, key: Sequence[str], free: Sequence[ProfiledColumn]) -> tuple[str, ...] | None:
     """Return the column of summaries in one line, which are titles where a longer text follows."""
-    others = [column for column in table.columns.values() if column.look == "prose"]
+    others = [c for c in table.columns.values() if c.look == "prose" and names.words(c.name)[-1:] not in _SUMMARIES]
     for column in free:
-        short = 0 < column.length < _LINE and any(column.length * 2 < other.length for other in others)
+        short = 0 < column.length < _LINE and (not others or any(column.length * 2 < one.length for one in others))
         if short and names.words(column.name)[-1:] in _SUMMARIES and column.name not in key:
             return (column.name,)
     return None
@@ -351,6 +360,9 @@ def _distinct_after_key(
     """Return the second column, after the key, if no two rows have the same text in it."""
     if tuple(key) != (next(iter(table.columns)),) or "name" in names.words(key[0]):
         return None
+    named_code = names.is_id(key[0]) or names.is_global_id(key[0]) or table.columns[key[0]].codes
+    if table.columns[key[0]].look == "text" and not named_code:
+        return None  # a word, which is a name itself
     for column in list(table.columns.values())[1:2]:
         is_text = column in free and column.look == "text" and column.distinct == table.rows
         if is_text and names.words(column.name)[-1] not in names.OTHERS:
@@ -374,6 +386,7 @@ _NameRule = Callable[[ProfiledTable, Sequence[str], Sequence[ProfiledColumn]], "
 NAME_RULES: tuple[_NameRule, ...] = (
     _first_and_last_name,
     _real_name,
+    _english_name,
     _called_name,
     _short_summary,
     _first_without_header,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _PAIR = 2
 _FEWEST_NAMES = 5
-_SENTENCE = r"\p{L}+,?( \S+){2,}[\p{L})]\."
+_SENTENCE = r".*\p{L}\S* \p{Ll}{3,}\."
 """The end of a sentence."""
 
 

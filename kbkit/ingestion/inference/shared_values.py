@@ -70,6 +70,11 @@ class SharedValues:
         )
         return self._con.execute(query).fetchall() == [(True,)]
 
+    def range_of(self, table: ProfiledTable, column: str) -> tuple[int, int]:
+        """Return the lowest and the highest number in a column."""
+        [(low, high)] = self._con.execute(f"SELECT min(n), max(n) FROM ({_numbers(table, column)})").fetchall()
+        return low or 0, high or 0
+
     def are_consecutive(self, table: ProfiledTable, column: ProfiledColumn) -> bool:
         """Return whether the values of a column are all numbers from 0 or 1 to the highest."""
         query = f"SELECT min(n), max(n), count(DISTINCT n) FROM ({_numbers(table, column.name)})"

@@ -95,8 +95,9 @@ def tables_of(
 
 def _apart(found: Sequence[tuple[str, FileSpec, Path]], given: Mapping[Path, Path], roots: Sequence[Path]) -> list[str]:
     """Return the names of tables; those of files of one name in several folders with that of the folder."""
-    counts = Counter(name.casefold() for name, *_ in found)
     above = [given[path].parent if path in given else None for *_, path in found]
+    pairs = {(name.casefold(), folder) for (name, *_), folder in zip(found, above, strict=True)}
+    counts = Counter(name for name, _ in pairs)
     folders = [folder if folder not in roots else None for folder in above]
     places = [
         folder.name if folder and counts[name.casefold()] > 1 else ""

@@ -22,6 +22,8 @@ TELLING = 8
 FEWEST_NUMBERS = 3
 """Different numbers from which a column without a telling name may refer to a table."""
 _CASES = ("upper", "lower")
+_HIGH = 1000
+"""Numbers above which those of rows are no coincidence, unless another table has them, too."""
 _TIMES = ("year", "month", "day", "date", "time", "week", "quarter")
 """Last words of columns that say when something was."""
 
@@ -43,6 +45,7 @@ class UnkeyedLinks:
         self._shared = SharedValues(con)
         self._codes: dict[str, list[str]] = {}
         self._cases: dict[tuple[str, str], str] = {}
+        self._ranges: dict[tuple[str, str], tuple[int, int]] = {}
         self.unclear: dict[str, Sequence[str]] = {}
 
     def _to_parent(self, table: ProfiledTable, column: ProfiledColumn) -> TableLink | None:
@@ -60,6 +63,20 @@ class UnkeyedLinks:
             if distinct and not missing and never_repeats(self._con, table, by):
                 return TableLink((column.name,), table.name, (by.name,), False, missing, distinct)
         return None
+
+    def _is_own_range(self, table: ProfiledTable, by: str) -> bool:
+        """Return whether identifiers are high numbers among which no other table has any."""
+        low, high = self._range(table, by)
+        keys = [(one, self._keys[one.name]) for one in self._tables.values() if one is not table]
+        others = [
+            self._range(one, key[0]) for one, key in keys if len(key) == 1 and one.columns[key[0]].look == "integer"
+        ]
+        return low > max(_HIGH, table.rows) and all(high < start or end < low for start, end in others)
+
+    def _range(self, table: ProfiledTable, by: str) -> tuple[int, int]:
+        if (table.name, by) not in self._ranges:
+            self._ranges[table.name, by] = self._shared.range_of(table, by)
+        return self._ranges[table.name, by]
 
     def _case(self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable, by: str) -> str:
         """Return the case of all letters in the codes of another table, if that of some values of a column differs."""
@@ -151,7 +168,9 @@ class UnkeyedLinks:
         """Return the columns of long codes that never repeat, whatever their names: identifiers of another source."""
         if table.name not in self._codes:
             looks = [c for c in table.columns.values() if c.look == "address" or (c.look == "text" and not c.signs)]
-            codes = [c for c in looks if c.length >= TELLING and c.name not in (table.spec.folder, table.spec.file)]
+            places = (table.spec.folder, table.spec.file)
+            looks = [c for c in looks if c.name not in places and not names.is_role_of_persons(c.name)]
+            codes = [c for c in looks if c.length >= TELLING]
             self._codes[table.name] = [c.name for c in codes if never_repeats(self._con, table, c)]
         return self._codes[table.name]
 
