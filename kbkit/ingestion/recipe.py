@@ -134,6 +134,7 @@ class Recipe:
     """A validated recipe.
 
     ``infer`` gives text attributes the narrowest type that fits all values, except those of ``as_text``;
+    ``infer_dates`` only finds dates and times, which formats with types of their own may lack;
     ``single_values`` unwraps list attributes that never have more than one value. ``data`` is a folder in the
     recipe that is read by default. ``rdf_quads`` names the table of quads for SPARQL, or the file whose converter
     makes them; then a node's IRI is ``key_base`` and its key. ``extra_tables`` are further tables for SQL;
@@ -152,6 +153,7 @@ class Recipe:
     base: str = ""
     data: str = ""
     infer: bool = False
+    infer_dates: bool = False
     as_text: tuple[str, ...] = ()
     single_values: bool = False
     tables: bool = False

@@ -137,8 +137,10 @@ def _in_line(path: Path, text: str) -> BadInputError | None:
     """Return the error for a problem that DuckDB describes, with the line."""
     columns = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
     if columns:
-        message = f"{columns[2]} columns instead of {columns[1]} in {_place(path, text)}"
-        return BadInputError(message, "Quote fields that contain the delimiter")
+        expected, found = int(columns[1]), int(columns[2])
+        message = f"{found} column{'s' * (found != 1)} instead of {expected} in {_place(path, text)}"
+        few = "Add what is missing, or remove lines that are no rows"
+        return BadInputError(message, "Quote fields that contain the delimiter" if found > expected else few)
     if "invalid state" in text and (mixed := mixed_line_ends(path)):
         return mixed
     for phrase, problem, hint in _PROBLEMS:

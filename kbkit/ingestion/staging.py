@@ -10,7 +10,7 @@ source.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -59,6 +59,7 @@ def conditions(value: str) -> dict[str, str]:
     return {kind: test.format(c=value) for kind, test in _INFERRED.items()}
 
 
+_DATES = ("DATE", "TIMESTAMP")
 _FIRST_ROWS = 10_000
 """Rows on which all types are tested first."""
 _OWN_COLUMNS = ("id", "position")
@@ -134,14 +135,15 @@ def _create_typed(con: duckdb.DuckDBPyConnection, table: str, target: str, recip
         lists = [name for name in raw if types[name].endswith("[]")]
         for name in _single_valued(con, table, lists):
             values[name], types[name] = f"{quote(name)}[1]", types[name].removesuffix("[]")
-    if recipe.infer:
+    if recipe.infer or recipe.infer_dates:
         for name in (name for name in raw if types[name] == "HUGEINT"):  # JSON numbers of both signs
             wide = con.execute(f"SELECT count({quote(name)}) - count(TRY_CAST({quote(name)} AS BIGINT)) FROM {table}")
             if wide.fetchone() == (0,):
                 values[name] = f"{quote(name)}::BIGINT"
         kept = frozenset(recipe.as_text)
         texts = {name: values[name] for name in raw if types[name] in ("VARCHAR", "VARCHAR[]") and name not in kept}
-        for name, kind in infer(con, table, texts, types).items():
+        kinds = tuple(_INFERRED) if recipe.infer else _DATES
+        for name, kind in infer(con, table, texts, types, kinds).items():
             values[name] = f"{values[name]}::{kind}"
     attributes = []
     taken = {name.casefold() for name in (*fixed, *raw)}
@@ -174,8 +176,15 @@ def _single_valued(con: duckdb.DuckDBPyConnection, table: str, lists: list[str])
     return [name for name, longest in zip(lists, row, strict=True) if (longest or 0) <= 1]
 
 
-def infer(con: duckdb.DuckDBPyConnection, table: str, values: dict[str, str], types: dict[str, str]) -> dict[str, str]:
-    """Return a narrower type for each text column (or list of texts) of ``table`` whose values all fit one.
+def infer(
+    con: duckdb.DuckDBPyConnection,
+    table: str,
+    values: dict[str, str],
+    types: dict[str, str],
+    kinds: Sequence[str] = tuple(_INFERRED),
+) -> dict[str, str]:
+    """Return one of the narrower types ``kinds`` for each text column (or list of texts) of ``table`` whose values all
+    fit one.
 
     ``values`` are SQL expressions by column, ``types`` their types in DuckDB. Types that
     the first rows do not fit are not tested on the others.
@@ -184,8 +193,8 @@ def infer(con: duckdb.DuckDBPyConnection, table: str, values: dict[str, str], ty
     for suffix in ("", "[]"):
         columns = {name: value for name, value in values.items() if types[name] == f"VARCHAR{suffix}"}
         first_rows = f"(FROM {table} LIMIT {_FIRST_ROWS}) AS {table}"
-        open_kinds = {name: list(_INFERRED) for name in columns}
-        open_kinds |= _fitting(con, first_rows, columns, suffix, list(_INFERRED))
+        open_kinds = {name: list(kinds) for name in columns}
+        open_kinds |= _fitting(con, first_rows, columns, suffix, list(kinds))
         while by_kind := _first_kinds(open_kinds):
             for kind, names in by_kind.items():
                 chosen = {name: columns[name] for name in names}

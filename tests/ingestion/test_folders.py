@@ -11,8 +11,7 @@ import pytest
 
 import kbkit
 from kbkit.errors import BadInputError
-from kbkit.ingestion.inference import Inferred, dialect, infer
-from kbkit.ingestion.inference import names as inference_names
+from kbkit.ingestion.inference import Inferred, dialect, infer, table_names
 from kbkit.ingestion.request import Corrections
 from kbkit.readers import xml_records
 
@@ -245,9 +244,9 @@ def test_blanks_separate_fields_with_digits(lines: list[str], delimiter: str) ->
 
 def test_the_name_of_a_source_before_most_names_of_tables_is_dropped() -> None:
     tables = ["olist_customers", "olist_orders", "olist_sellers", "category_translation"]
-    assert inference_names.tables(tables) == [["customers"], ["orders"], ["sellers"], ["category", "translation"]]
+    assert table_names.tables(tables) == [["customers"], ["orders"], ["sellers"], ["category", "translation"]]
     tables = ["order_items", "order_payments", "order_reviews", "sellers"]  # an English word says what the rows are
-    assert inference_names.tables(tables) == [one.split("_") for one in tables]
+    assert table_names.tables(tables) == [one.split("_") for one in tables]
 
 
 def test_totals_and_notes_alone_in_their_line_are_no_rows(tmp_path: Path) -> None:

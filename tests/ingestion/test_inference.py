@@ -26,9 +26,8 @@ from hypothesis import strategies as st
 import kbkit
 from kbkit.errors import BadInputError, KbError
 from kbkit.ingestion import json_records, sources
-from kbkit.ingestion.inference import dialect, infer, looks, separators
+from kbkit.ingestion.inference import dialect, infer, looks, separators, table_fields
 from kbkit.ingestion.inference import names as inference_names
-from kbkit.ingestion.inference import profile as inference_profile
 from kbkit.kb import KnowledgeBase
 from tests.console import here
 from tests.examples import examples, first_some
@@ -607,7 +606,7 @@ def test_an_object_inside_of_another_is_found_in_those_without_an_identifier_onl
 def test_fields_that_are_data_stay_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Thousands of objects in a record make no table each, and thousands of fields no column each."""
     monkeypatch.setattr(json_records, "_MOST_KINDS", 3)
-    monkeypatch.setattr(inference_profile, "_MOST_FIELDS", 3)
+    monkeypatch.setattr(table_fields, "_MOST_FIELDS", 3)
     rows = [
         {"id": n, "wide": dict.fromkeys("abcd", n), **{f"f{i}": {"id": i, "x": i, "y": n} for i in range(4)}}
         for n in range(2)
@@ -741,6 +740,37 @@ def test_the_view_of_a_table_beside_the_table_is_not_read(tmp_path: Path) -> Non
     inferred = infer([tmp_path], "x")
     assert [(table.type, table.rows) for table in inferred.tables] == [("task", 2)]
     assert any("_all has its rows" in note for note in inferred.notes)
+
+
+def test_sheets_with_the_same_columns_are_one_table_unless_they_are_about_the_same_rows(tmp_path: Path) -> None:
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    for title, ids in (("May", range(1, 6)), ("June", range(6, 11)), ("Plan", range(1, 6)), ("Actual", range(1, 6))):
+        sheet = book.create_sheet(title)
+        same = title in ("Plan", "Actual")
+        sheet.append(["Item no", "Cost", "Owner"] if same else ["Visit no", "Guest", "Paid"])
+        for number in ids:
+            sheet.append([number, 2.5 * number, "Ann"] if same else [number, f"Guest {number}", number + 1])
+        sheet.append(["Total", None, None])
+    book.remove(book.active)
+    book.save(tmp_path / "Hotel visits.xlsx")
+    inferred = infer([tmp_path / "Hotel visits.xlsx"], "x")
+    assert {table.name: table.rows for table in inferred.tables} == {"Hotel_visits": 10, "Plan": 5, "Actual": 5}
+    assert "Read 2 sheets as one table, Hotel_visits: May, June" in inferred.notes
+    with kbkit.ingest(str(tmp_path / "Hotel visits.xlsx"), out=tmp_path / "x.kb", stores=["tables"]) as kb:
+        rows = kb.sql("SELECT sheet, count(*) AS n FROM hotel_visit GROUP BY ALL ORDER BY ALL").to_dicts()
+        assert rows == [{"sheet": "June", "n": 5}, {"sheet": "May", "n": 5}]
+
+
+def test_words_that_say_why_there_is_no_number_become_another_attribute(tmp_path: Path) -> None:
+    cells = [*map(str, range(1, 18)), "abs", "DNF", ""]
+    rows = "".join(f"p{n},{cell},{n % 9}{'x' * (n % 2)}\n" for n, cell in enumerate(cells))
+    (tmp_path / "marks.csv").write_text(f"Pupil,Mark,Room\n{rows}", encoding="utf-8")
+    inferred = infer([tmp_path / "marks.csv"], "x")
+    looks_of = {column.name: column.look for column in inferred.tables[0].columns.values()}
+    assert looks_of == {"Pupil": "text", "Mark": "integer", "Room": "text", "Mark text": "text"}
+    assert "Words among numbers are attributes of their own: marks.Mark (Mark text)" in inferred.notes
 
 
 def test_titles_and_totals_of_a_sheet_of_excel_are_no_rows(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import gzip
 import json
 from collections import Counter
@@ -244,3 +245,15 @@ def test_unknown_ends_and_duplicates(tmp_path: Path) -> None:
         ingest(path, tmp_path / "x.kb")
     with pytest.raises(KbError, match="unknown nodes"):
         ingest(path, tmp_path / "x.kb", merge_duplicates=True)
+
+
+def test_dates_get_their_type_and_other_texts_stay(tmp_path: Path) -> None:
+    graph = nx.MultiDiGraph()
+    graph.add_node("a", type="person", name="Ann", born="1980-05-01", code="7")
+    graph.add_node("b", type="person", name="Bo", born="1991-12-31", code="8")
+    graph.add_edge("a", "b", relation="knows", since="2001-02-03")
+    nx.write_graphml_xml(graph, tmp_path / "people.graphml")
+    with ingest(tmp_path / "people.graphml", tmp_path / "x.kb") as kb:
+        types = {one.name: one.type for one in kb.schema.type("person").attributes}
+        assert types == {"born": "DATE", "code": "VARCHAR"}
+        assert kb.sql("SELECT since FROM edges").to_dicts() == [{"since": datetime.date(2001, 2, 3)}]

@@ -24,9 +24,11 @@ from kbkit.ingestion import archives, gathered, source_files, sources
 from kbkit.ingestion.generation import one_line_errors, staging_database
 from kbkit.ingestion.inference import (
     alike_files,
+    alike_sheets,
     dates,
     declared_data,
     embedded,
+    left_out_rows,
     lines,
     links,
     names,
@@ -99,6 +101,7 @@ class Examination:
         toml = script.recipe(plan, used, name, _title(plan), source_file=source_file)
         of_tables = (
             source_notes.missing(used),
+            source_notes.worded(used),
             source_notes.dates(used),
             source_notes.left_out(used),
             source_notes.single(used),
@@ -177,7 +180,9 @@ def examined(paths: Sequence[Path], *, no_header: bool = False, date_order: str 
                 of_table = {table.name: given for given, table in of_given.items()}
                 declared_data.check(con, list(tables), declared, of_table)
                 notes += declared_data.notes(declared)
-                kept = embedded.split(con, repeats.absorb(con, lines.split(con, list(tables))))
+                joined = alike_sheets.join(con, list(tables))
+                notes += alike_sheets.notes(joined)
+                kept = embedded.split(con, repeats.absorb(con, lines.split(con, joined)))
                 own = {t.name: tables[t][0] for t in kept if t in tables}
                 nouns.rename(con, kept, {name: path.parent for name, path in own.items() if path in listed})
                 nouns.rename_tables(con, kept)
@@ -203,14 +208,14 @@ def _examine(tables: Mapping[ProfiledTable, Sequence[Path]], folder: Path) -> It
                         raise error  # DuckDB skips all lines then
                 con.execute('DROP VIEW "file"')
                 table.same_named = sources.repeated(table.spec, local[table.name][0])
-                profile.drop_header_rows(con, table)
+                left_out_rows.drop_header_rows(con, table)
                 if not table.columns:
                     profile.profile(con, table)
             for table in tables:
                 _drop_row_numbers(con, table, [other for other in tables if other is not table])
-                profile.drop_totals(con, table)
-                profile.drop_duplicates(con, table)
-                profile.fold(con, table)
+                left_out_rows.drop_totals(con, table)
+                left_out_rows.drop_duplicates(con, table)
+                left_out_rows.fold(con, table)
         yield con
 
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kbkit.ingestion.inference import names
-from kbkit.ingestion.inference.profile import ProfiledTable, profile, replace_rows
+from kbkit.ingestion.inference.left_out_rows import replace_rows
+from kbkit.ingestion.inference.profile import ProfiledTable, profile
 from kbkit.readers.columns import unique
 from kbkit.stores.sql_names import identifier
 

@@ -8,7 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kbkit.ingestion.inference import listed, name_evidence, names, people, repeats
-from kbkit.ingestion.inference.dialect import KEYED_TEXT, TRIPLE
+from kbkit.ingestion.inference.dialect import TRIPLE
+from kbkit.ingestion.inference.further_links import type_of
+from kbkit.ingestion.inference.key_evidence import KeyEvidence
 from kbkit.ingestion.inference.keys import (
     KEY_LOOKS,
     best_key,
@@ -24,7 +26,7 @@ from kbkit.ingestion.inference.looks import ProfiledColumn
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.shared_values import PREVIEW
 from kbkit.ingestion.inference.table_link import TableLink
-from kbkit.ingestion.inference.unkeyed_links import FEWEST_NUMBERS, TELLING, UnkeyedLinks
+from kbkit.ingestion.inference.unkeyed_links import FEWEST_NUMBERS, TELLING
 
 if TYPE_CHECKING:
     import duckdb
@@ -33,8 +35,6 @@ if TYPE_CHECKING:
 
 _FITTING = 0.5
 """Fraction of the values that must exist in the other table, if the column's name says that it refers to it."""
-_WORD = 4
-"""Mean length below which some equal texts are a coincidence: codes of two or three letters."""
 _MOST = 0.8
 """Fraction of the values that must exist in the other table, if only the last word of its type is in the name."""
 _SOME = 0.1
@@ -99,7 +99,7 @@ def find(
     return Guesses(chosen, links_of, finder.unclear)
 
 
-class _Finder(UnkeyedLinks):
+class _Finder(KeyEvidence):
     """Finds the columns that refer to other tables."""
 
     def find_targets(self) -> None:
@@ -120,66 +120,6 @@ class _Finder(UnkeyedLinks):
         others = (other for other in self._tables.values() if other is not table)
         keys = ((other, self._keys[other.name]) for other in others)
         return any(len(key) == 1 and self._try(table, column, other, key[0], 1) is not None for other, key in keys)
-
-    def has_names_of(self, table: ProfiledTable, other: ProfiledTable) -> bool:
-        """Return whether the key is a text that is not named after the rows, and has the names of most rows of another
-        table and no others: the employees of a matrix of skills. It says more about those.
-        """
-        [key] = self._keys[table.name]
-        if table.columns[key].look != "text" or names.is_id(key) or names.is_own_name(key, table.type):
-            return False
-        named = [c for c in other.columns.values() if c.look == "text" and names.is_own_name(c.name, other.type)]
-        for one in (column.name for column in named):
-            missing, distinct = self._shared.missing(table, [key], other, [one])
-            most = distinct >= max(TELLING, 0.5 * other.rows) and not missing
-            if most and self._keys[other.name] not in ((), (one,)) and is_unique(self._con, other, [one]):
-                return True
-        return False
-
-    def global_id(self, table: ProfiledTable) -> tuple[str, ...]:
-        """Return the column of an identifier such as an email that no two rows share, unless a table with a key has
-        all of them: then the rows say more about those.
-        """
-        for column in (c for c in table.columns.values() if c.look == "text" and names.is_global_id(c.name)):
-            others = [
-                (other, one.name)
-                for other in self._tables.values()
-                for one in other.columns.values()
-                if other is not table and self._keys[other.name] and names.is_same_global_id(one.name, column.name)
-            ]
-            known = any(self._shared.missing(table, [column.name], other, [by])[0] == 0 for other, by in others)
-            if not known and is_unique(self._con, table, [column.name]):
-                return (column.name,)
-        return ()
-
-    def referred_code(self, table: ProfiledTable, links: Mapping[str, Sequence[TableLink]]) -> tuple[str, ...]:
-        """Return the column of codes by which all links refer to a table whose key only numbers the rows, or is the
-        name of them, which it becomes.
-        """
-        key = table.columns[self._keys[table.name][0]]
-        by = {link.by for of in links.values() for link in of if link.target == table.name}
-        [code] = by if len(by) == 1 else [()]
-        if len(code) != 1 or code[0] == key.name or not (names.is_id(code[0]) or table.columns[code[0]].codes):
-            return ()
-        is_name = key.look == "text" and not names.is_id(key.name) and not key.codes
-        if table.columns[code[0]].look != "text" or not is_unique(self._con, table, code):
-            return ()
-        if is_name and table.named is None:
-            table.named = (key.name,)
-        return code if is_name or (key.look == "integer" and self._shared.are_consecutive(table, key)) else ()
-
-    def is_referred(self, table: ProfiledTable, column: ProfiledColumn) -> bool:
-        """Return whether columns are named after a column with something before its name, and have its values only.
-
-        ``Super_ssn`` and ``Essn``: ``Ssn`` identifies the rows, though it is not named as an identifier.
-        """
-        for other in self._tables.values():
-            for one in other.columns.values():
-                if one.look == column.look and names.with_key(one.name, column.name):
-                    missing, distinct = self._shared.missing(other, [one.name], table, [column.name])
-                    if distinct > 1 and not missing:
-                        return True
-        return False
 
     def links(self, table: ProfiledTable) -> list[TableLink]:
         """Return the links of a table, in the order of its columns."""
@@ -221,7 +161,7 @@ class _Finder(UnkeyedLinks):
         for columns, target, named in table.declared_links:
             lists = any(table.columns[name].look == "list" for name in columns if name in table.columns)
             if not target and set(columns) <= set(table.columns):
-                yield TableLink(columns, "", (), lists, loose=_type_of(columns[0]))
+                yield TableLink(columns, "", (), lists, loose=type_of(columns[0]))
             other = self._tables.get(target)
             by = named or self._keys.get(target, ())
             known = other is not None and set(by) <= set(other.columns) and set(columns) <= set(table.columns)
@@ -287,7 +227,7 @@ class _Finder(UnkeyedLinks):
     def _link(self, table: ProfiledTable, column: ProfiledColumn) -> TableLink | None:
         """Return the link of a column to the table that fits best: by its name first, then by its values."""
         if (table.name, column.name) in self._nodes:
-            return TableLink((column.name,), "", (), column.look == "list", loose=_type_of(column.name))
+            return TableLink((column.name,), "", (), column.look == "list", loose=type_of(column.name))
         if (table.name, column.name) in self._given:
             return self._as_told(table, column, self._given[table.name, column.name])
         counts = names.is_count(column.name) or (
@@ -378,25 +318,6 @@ class _Finder(UnkeyedLinks):
         bracketed = by_full_name or listed.bracketed(self._con, table, column, targets, self._shared)
         return bracketed or listed.link(table, column, targets, self._shared)
 
-    def _several(self, table: ProfiledTable, column: ProfiledColumn) -> list[TableLink]:
-        """Return the links of a column of long identifiers to the tables that have some of them each."""
-        given = (table.name, column.name) in self._given or column.name in self._keys[table.name]
-        if given or column.look != "text" or column.length < TELLING:
-            return []
-        links = []
-        for other in self._tables.values():
-            key = self._keys[other.name]
-            same = len(key) != 1 or (other is table and self._shared.are_equal(table, column, key[0]))
-            if not same and other.columns[key[0]].look == "text" and not other.beyond:
-                missing, distinct = self._shared.missing(table, [column.name], other, key)
-                if distinct - missing > 1:
-                    links.append(TableLink((column.name,), other.name, key, False, missing, distinct, partial=True))
-        found = sum(link.distinct - link.missing for link in links)
-        if names.is_id(column.name):
-            return links if found * 2 >= max(column.distinct, 1) else []
-        # Each value is in one table: a bike or a pair of shoes.
-        return links if len(links) > 1 and found == links[0].distinct >= FEWEST_NUMBERS else []
-
     def _as_told(self, table: ProfiledTable, column: ProfiledColumn, target: str) -> TableLink | None:
         if not target:
             return None
@@ -441,55 +362,6 @@ class _Finder(UnkeyedLinks):
                 return None  # ids of a table that is not here
         return TableLink((column.name,), other.name, (by,), column.look == "list", missing, distinct)
 
-    def _other_end(self, table: ProfiledTable, link: TableLink) -> list[TableLink]:
-        """Return the link of the other end of triples, if a table holds texts about some of the nodes."""
-        ends = [end for end in TRIPLE[::2] if end not in link.columns]
-        if len(ends) != 1 or tuple(self._tables[link.target].columns) != KEYED_TEXT:
-            return []
-        missing, distinct = self._shared.missing(table, ends, self._tables[link.target], link.by)
-        return [TableLink((ends[0],), link.target, link.by, missing=missing, distinct=distinct)]
-
-    def _loose(self, table: ProfiledTable, link: TableLink) -> list[TableLink]:
-        """Return the link to rows that no table has: the other column of two, if it is named as the table, or one that
-        is named as an identifier of something else.
-        """
-        others = [c for c in table.columns.values() if c.name not in link.columns and c.look in KEY_LOOKS]
-        named = any(names.plain(c.name) in names.NAMES for c in others)
-        named = named or names.of_person([c.name for c in others], table.type) is not None
-        if len(table.columns) > 2 and named:
-            return []  # rows with names are things, not edges
-        for column in (c for c in others if (table.name, c.name) not in self._given):
-            kind = _type_of(column.name)
-            only = len(table.columns) == 2 and names.fit(column.name, table.type) == 3
-            named = names.is_id(column.name) and not names.is_generic(column.name) and kind != table.type
-            named = named and not names.is_measure(kind) and column.distinct > 1
-            ordinal = column.look == "integer" and names.words(column.name)[-1] in names.ORDINALS
-            named = named and not (ordinal and self._shared.are_consecutive(table, column))
-            if only or (named and not is_unique(self._con, table, [column.name])):
-                return [TableLink((column.name,), "", (), loose=kind)]
-        return []
-
-    def _siblings(self, table: ProfiledTable, links: Sequence[TableLink]) -> list[TableLink]:
-        """Return the links of columns most of whose values are in the table that a similar column refers to."""
-        result = []
-        known = {column for link in links for column in link.columns}
-        for column in table.columns.values():
-            for link in links:
-                other = self._tables[link.target]
-                alike = table.columns[link.columns[0]].look == column.look == "text" and not link.lists
-                given = (table.name, column.name) in self._given or column.name in self._keys[table.name]
-                if column.name in known or not alike or given or other is table:
-                    continue
-                missing, distinct = self._shared.missing(table, [column.name], other, link.by)
-                own = names.words(column.name)[:1] == names.words(table.type)[-1:]  # a team's other codes
-                other_end = any(names.is_other_end(column.name, one) for one in link.columns)
-                if column.length < _WORD and missing > (0 if own else distinct / 4) and not other_end:
-                    continue  # the codes of continents, some of which are codes of countries
-                if distinct - missing >= 3 and missing <= distinct / 2:
-                    result.append(TableLink((column.name,), link.target, link.by, False, missing, distinct))
-                    known.add(column.name)
-        return result
-
     def _unnamed(self, table: ProfiledTable) -> list[TableLink]:
         """Return the links of a table whose first two columns hold keys of the same table, whatever their names."""
         first = [c for c in table.columns.values() if c.look in KEY_LOOKS][:2]
@@ -504,8 +376,3 @@ class _Finder(UnkeyedLinks):
                 if other is not table and all(links):
                     return [link for link in links if link]
         return []
-
-
-def _type_of(column: str) -> str:
-    """Return the type of the nodes that are the values of a column, named like it."""
-    return names.identifier("_".join(names.subject(column)))

@@ -94,6 +94,7 @@ _CHECKS = {
     "quotes": "contains({v}, '\"')",
     "checked": "{v} = 'checked'",
     "booleans": "lower({v}) IN ('true', 'false', 'yes', 'no', 't', 'f', 'y', 'n')",
+    "worded": r"regexp_full_match({v}, '[^0-9]{2,15}')",
     "letters": "{v} IN ('t', 'f')",
     "answers": f"lower({{v}}) IN ({', '.join(map(literal, dict.fromkeys(itertools.chain(*_ANSWERS))))})",
     "kept zeros": r"regexp_full_match({v}, '[0-9]+\.[0-9]*[1-9]0+|[0-9]+\.0{2,}')",
@@ -207,6 +208,11 @@ def answered(con: duckdb.DuckDBPyConnection, source: str, one: TableField, look:
     return one._replace(value=f"CASE {cases} ELSE {one.value} END") if pair else one
 
 
+def present(look: Mapping[str, float]) -> float:
+    """Return how many values of a column are neither empty nor texts such as ``N/A``."""
+    return look["values"] - look["missing"] - look["empty"]
+
+
 def looks_of(con: duckdb.DuckDBPyConnection, source: str, fields: Sequence[TableField]) -> dict[str, dict[str, float]]:
     """Return for each column of texts how many values pass each check, and means."""
     if not fields:
@@ -240,10 +246,10 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
     """
     if look is None:
         return ProfiledColumn(one.name, one.kind, *counts, _typed_look(one.kind), value=one.value)
-    present = look["values"] - look["missing"] - look["empty"]
+    known_values = present(look)
 
     def all_are(*checks: str) -> bool:
-        return present > 0 and any(look[check] >= present for check in checks)
+        return known_values > 0 and any(look[check] >= known_values for check in checks)
 
     measures = ("numbers", "grouped", "money", "comma money", "decimal_commas", "dates", "zoned")
     is_measure = bool(reading.forms) or all_are(*measures)
@@ -260,7 +266,7 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
     if reading.forms:
         return column("date", reading.expression(value))
     is_phone = bool(set(names.words(one.name)) & _PHONES)
-    if look["signed"] >= present > 0 and all_are("numbers"):  # +47: where some have a minus, the others are positive
+    if look["signed"] >= known_values > 0 and all_are("numbers"):  # +47: where some have a minus, the rest is positive
         return column("text", value, is_code=True)
     if look["signed"] and all_are("numbers") and look["length"] < _SIGNED and not is_phone:  # DuckDB reads no +
         value = f"ltrim({value}, '+')"
@@ -293,7 +299,7 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
         return column("number", f"CASE WHEN regexp_full_match({value}, '{_COMMA}') THEN {plain} ELSE {value} END")
     if all_are("letters") and counts[1] == _PAIR:  # as PostgreSQL writes them
         return column("boolean", f"CASE {value} WHEN 't' THEN 'true' WHEN 'f' THEN 'false' ELSE {value} END")
-    if 0 < present <= look["flagged"] + look["colons"] and look["flagged"] > 2 * look["flags"]:
+    if 0 < known_values <= look["flagged"] + look["colons"] and look["flagged"] > 2 * look["flags"]:
         known["missing"] += int(look["colons"])
         number = f"nullif(regexp_extract({value}, '{_FLAGGED}', 1), '')"
         return column("number" if look["fractions"] else "integer", number, flags=int(look["flags"]))
@@ -340,7 +346,7 @@ def _cleaned(value: str, look: Mapping[str, float], *, is_measure: bool, na: boo
 
 def has_na(look: Mapping[str, float]) -> bool:
     """Return whether NA is among the numbers of a column, so that it is a missing value in the whole table."""
-    return look["na"] > 0 and 0 < look["numbers"] >= look["values"] - look["missing"] - look["empty"]
+    return look["na"] > 0 and 0 < look["numbers"] >= present(look)
 
 
 def dated(fields: Sequence[TableField], looks: Mapping[str, Mapping[str, float]]) -> tuple[dict[str, str], list[str]]:
@@ -350,7 +356,7 @@ def dated(fields: Sequence[TableField], looks: Mapping[str, Mapping[str, float]]
     found = {}
     for one in fields:
         look = looks.get(one.name)
-        if look and dates.looks_dated(look, look["values"] - look["missing"] - look["empty"]):
+        if look and dates.looks_dated(look, present(look)):
             found[one.name] = f"CASE WHEN trim({one.value}) NOT IN ({MISSING}) THEN trim({one.value}) END"
     return found, [name for name in found if names.is_id(name) or set(names.words(name)[-1:]) & _NUMBERED]
 

@@ -35,9 +35,8 @@ def recipe(
         *([f"as_text = {_toml(codes)}  # codes that would lose digits as numbers"] if (codes := _codes(plan)) else []),
         *(['source_file = true      # tables have the column "file of the row"'] if source_file else []),
     ]
-    for table in (table for table in tables if not table.of):
-        spec = table.spec
-        lines += ["", f"[files.{_bare(table.name)}]", f"match = {_toml(list(spec.match))}"]
+    for spec in (spec for table in tables if not table.of for spec in table.parts or [table.spec]):
+        lines += ["", f"[files.{_bare(spec.name)}]", f"match = {_toml(list(spec.match))}"]
         if spec.many:
             lines.append("many = true  # files of one shape")
         for key in ("table", "folder", "file", "encoding", "delimiter", "escape"):
@@ -132,7 +131,8 @@ class _Script:
         if table.folded and self._file_column:  # the rows of several files may have become one
             [file] = self._file_column
             only = f"CASE WHEN min({file}) = max({file}) THEN min({file}) END"
-            number += f",\n       (SELECT {only} FROM {identifier(table.of or table.name)}) AS {file}"
+            read = table.parts[0].name if table.parts else table.of or table.name
+            number += f",\n       (SELECT {only} FROM {identifier(read)}) AS {file}"
         return f"CREATE TABLE {name} AS\n{number}\nFROM {source};"
 
     def _source(self, nodes: NodeTable) -> str:

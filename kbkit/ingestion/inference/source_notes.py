@@ -60,6 +60,13 @@ def missing(tables: Sequence[ProfiledTable]) -> Iterator[str]:
         yield f"Read N/A and the like as missing: {_shown(found)}"
 
 
+def worded(tables: Sequence[ProfiledTable]) -> Iterator[str]:
+    """Yield a note on the columns of numbers in which some rows have words, which became another column."""
+    pairs = ((table.name, name, own) for table in tables for name, own in table.worded.items())
+    if found := [f"{table}.{name} ({own})" for table, name, own in pairs]:
+        yield f"Words among numbers are attributes of their own: {_shown(found)}"
+
+
 def dates(tables: Sequence[ProfiledTable]) -> Iterator[str]:
     """Yield a note on the columns that look like dates and stay texts, with the reasons."""
     columns = ((table.name, one) for table in tables for one in table.columns.values())

@@ -11,7 +11,7 @@ from pathlib import Path
 from kbkit.errors import BadInputError
 from kbkit.ingestion import gathered, json_shapes, source_files, sources
 from kbkit.ingestion.gathered import FileGroup
-from kbkit.ingestion.inference import declared_data, dialect, names, nouns
+from kbkit.ingestion.inference import declared_data, dialect, names, nouns, table_names
 from kbkit.ingestion.inference.declared_data import DeclaredData, DeclaredTable
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.json_markers import LISTS
@@ -60,8 +60,9 @@ def tables_of(
         raise BadInputError(f"{len(found):,} tables are too many", f"The maximum is {MAX_TABLES:,}")
     given_files = {path: given for given, path in files if given not in together}
     apart = _apart(found, given_files, roots)
-    given_names = names.without_brackets(apart)
-    plain = unique([names.identifier(names.without_hash(name)) for name in names.without_title(given_names)])
+    given_names = table_names.without_brackets(apart)
+    stems = [table_names.without_hash(name) for name in table_names.without_title(given_names)]
+    plain = unique([names.identifier(stem) for stem in stems])
     taken = [f"{name}_file" if name.casefold() in _TAKEN or name.startswith("kb_") else name for name in plain]
     kinds = {path: source_files.format_of(given) for given, path in files}
     kinds = {path: kind for path, kind in kinds.items() if kind in stored.FORMATS}
@@ -69,7 +70,7 @@ def tables_of(
     declared_keys = {path: stored.keys(kind, path) for path, kind in kinds.items()}
     by_name = {(path, spec.table): name for name, (_, spec, path) in zip(taken, found, strict=True)}
     result = {}
-    split = names.tables(names.without_dates(plain))
+    split = table_names.tables(table_names.without_dates(plain))
     for name, parts, kind, (_, spec, path) in zip(taken, split, names.types(split), found, strict=True):
         group = together.get(path)
         own = replace(spec, match=group.match, many=True, folder=group.folder, file=group.file) if group else spec
@@ -186,5 +187,5 @@ def _pattern(given: Path, roots: Sequence[Path]) -> str:
 
 def views(paths: Sequence[Path]) -> list[Path]:
     """Return the files that have some rows of another one, as Notion writes the view of a table beside the table."""
-    exported = [path for path in paths if names.without_hash(path.stem) != path.stem]
+    exported = [path for path in paths if table_names.without_hash(path.stem) != path.stem]
     return [path for path in exported if path.with_stem(f"{path.stem}_all") in paths]

@@ -1,0 +1,93 @@
+"""Links that others of the same table give reason for, and those to one of several tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kbkit.ingestion.inference import names
+from kbkit.ingestion.inference.dialect import KEYED_TEXT, TRIPLE
+from kbkit.ingestion.inference.keys import KEY_LOOKS, is_unique
+from kbkit.ingestion.inference.looks import ProfiledColumn
+from kbkit.ingestion.inference.profile import ProfiledTable
+from kbkit.ingestion.inference.table_link import TableLink
+from kbkit.ingestion.inference.unkeyed_links import FEWEST_NUMBERS, TELLING, UnkeyedLinks
+
+_WORD = 4
+"""Mean length below which some equal texts are a coincidence: codes of two or three letters."""
+
+
+class FurtherLinks(UnkeyedLinks):
+    """Finds the links of columns beside linked ones."""
+
+    def _several(self, table: ProfiledTable, column: ProfiledColumn) -> list[TableLink]:
+        """Return the links of a column of long identifiers to the tables that have some of them each."""
+        given = (table.name, column.name) in self._given or column.name in self._keys[table.name]
+        if given or column.look != "text" or column.length < TELLING:
+            return []
+        links = []
+        for other in self._tables.values():
+            key = self._keys[other.name]
+            same = len(key) != 1 or (other is table and self._shared.are_equal(table, column, key[0]))
+            if not same and other.columns[key[0]].look == "text" and not other.beyond:
+                missing, distinct = self._shared.missing(table, [column.name], other, key)
+                if distinct - missing > 1:
+                    links.append(TableLink((column.name,), other.name, key, False, missing, distinct, partial=True))
+        found = sum(link.distinct - link.missing for link in links)
+        if names.is_id(column.name):
+            return links if found * 2 >= max(column.distinct, 1) else []
+        # Each value is in one table: a bike or a pair of shoes.
+        return links if len(links) > 1 and found == links[0].distinct >= FEWEST_NUMBERS else []
+
+    def _other_end(self, table: ProfiledTable, link: TableLink) -> list[TableLink]:
+        """Return the link of the other end of triples, if a table holds texts about some of the nodes."""
+        ends = [end for end in TRIPLE[::2] if end not in link.columns]
+        if len(ends) != 1 or tuple(self._tables[link.target].columns) != KEYED_TEXT:
+            return []
+        missing, distinct = self._shared.missing(table, ends, self._tables[link.target], link.by)
+        return [TableLink((ends[0],), link.target, link.by, missing=missing, distinct=distinct)]
+
+    def _loose(self, table: ProfiledTable, link: TableLink) -> list[TableLink]:
+        """Return the link to rows that no table has: the other column of two, if it is named as the table, or one that
+        is named as an identifier of something else.
+        """
+        others = [c for c in table.columns.values() if c.name not in link.columns and c.look in KEY_LOOKS]
+        named = any(names.plain(c.name) in names.NAMES for c in others)
+        named = named or names.of_person([c.name for c in others], table.type) is not None
+        if len(table.columns) > 2 and named:
+            return []  # rows with names are things, not edges
+        for column in (c for c in others if (table.name, c.name) not in self._given):
+            kind = type_of(column.name)
+            only = len(table.columns) == 2 and names.fit(column.name, table.type) == 3
+            named = names.is_id(column.name) and not names.is_generic(column.name) and kind != table.type
+            named = named and not names.is_measure(kind) and column.distinct > 1
+            ordinal = column.look == "integer" and names.words(column.name)[-1] in names.ORDINALS
+            named = named and not (ordinal and self._shared.are_consecutive(table, column))
+            if only or (named and not is_unique(self._con, table, [column.name])):
+                return [TableLink((column.name,), "", (), loose=kind)]
+        return []
+
+    def _siblings(self, table: ProfiledTable, links: Sequence[TableLink]) -> list[TableLink]:
+        """Return the links of columns most of whose values are in the table that a similar column refers to."""
+        result = []
+        known = {column for link in links for column in link.columns}
+        for column in table.columns.values():
+            for link in links:
+                other = self._tables[link.target]
+                alike = table.columns[link.columns[0]].look == column.look == "text" and not link.lists
+                given = (table.name, column.name) in self._given or column.name in self._keys[table.name]
+                if column.name in known or not alike or given or other is table:
+                    continue
+                missing, distinct = self._shared.missing(table, [column.name], other, link.by)
+                own = names.words(column.name)[:1] == names.words(table.type)[-1:]  # a team's other codes
+                other_end = any(names.is_other_end(column.name, one) for one in link.columns)
+                if column.length < _WORD and missing > (0 if own else distinct / 4) and not other_end:
+                    continue  # the codes of continents, some of which are codes of countries
+                if distinct - missing >= 3 and missing <= distinct / 2:
+                    result.append(TableLink((column.name,), link.target, link.by, False, missing, distinct))
+                    known.add(column.name)
+        return result
+
+
+def type_of(column: str) -> str:
+    """Return the type of the nodes that are the values of a column, named like it."""
+    return names.identifier("_".join(names.subject(column)))
