@@ -46,7 +46,8 @@ class FileSpec:
     name to the names that it may have in the file; those in ``required`` must exist. ``columns`` names the columns of a
     file without a header line, ``skip`` is the number of lines before the header. All columns are read as text unless
     the format is typed. ``table`` is the table of a SQLite or DuckDB database, the sheet of a workbook, or the list in
-    a JSON file; several specifications may read the same file then. ``folder`` and ``file`` are the names of columns
+    a JSON file; several specifications may read the same file then. ``spaced`` is a delimiter that is part of a field
+    where a blank follows it. ``folder`` and ``file`` are the names of columns
     with the name of each row's folder and of its file, without the ending.
     """
 
@@ -61,6 +62,7 @@ class FileSpec:
     quote: str | None = None
     escape: str = ""
     skip: int = 0
+    spaced: str = ""
     encoding: str = ""
     table: str = ""
     folder: str = ""

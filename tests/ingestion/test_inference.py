@@ -697,6 +697,21 @@ def test_the_delimiter_splits_most_rows_alike(lines: list[str], delimiter: str) 
     assert dialect._delimiter("\n".join(lines)) == delimiter
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_commas_before_blanks_are_in_fields_if_each_row_has_its_columns_then(tmp_path: Path, end: str) -> None:
+    lines = ["id,name,place", "1,Ann,Rua do Mar, 7", '2,"Lee, Bo",Ulm', "3,Cy,2, rue, Lyon", "4,Di,Bern"]
+    (tmp_path / "people.csv").write_bytes(end.join(lines).encode())
+    with kbkit.ingest(str(tmp_path / "people.csv"), out=tmp_path / "x.kb", stores=["tables"]) as kb:
+        rows = kb.sql("SELECT name, place FROM person ORDER BY key").to_dicts()
+    assert [tuple(row.values()) for row in rows] == [
+        ("Ann", "Rua do Mar, 7"), ("Lee, Bo", "Ulm"), ("Cy", "2, rue, Lyon"), ("Di", "Bern")
+    ]  # fmt: skip
+    assert dialect.detect(tmp_path / "people.csv").spaced == ","
+    (tmp_path / "people.csv").write_text("id,name\n1,Ann,Lee\n2,Bo, Ray\n", encoding="utf-8")
+    with pytest.raises(BadInputError, match=r"3 columns instead of 2 in .*people.csv, line 2. Quote fields"):
+        kbkit.ingest(str(tmp_path / "people.csv"), out=tmp_path / "y.kb", stores=["tables"])
+
+
 @pytest.mark.parametrize(
     ("cell", "are_lists"),
     [("Ann (https://n.so/a)", False), ("Ann (https://n.so/a), Bo (https://n.so/b)", True)],

@@ -102,6 +102,7 @@ class Examination:
         of_tables = (
             source_notes.missing(used),
             source_notes.worded(used),
+            source_notes.spaced(used),
             source_notes.dates(used),
             source_notes.left_out(used),
             source_notes.single(used),

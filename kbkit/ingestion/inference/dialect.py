@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from kbkit.errors import BadInputError, reason
+from kbkit.ingestion.encodings import spaced_fields
 from kbkit.ingestion.sources import separator_line
 from kbkit.readers.columns import DATUM, YEAR, titles
 
@@ -41,7 +42,8 @@ _WORDS = 8
 @dataclass(frozen=True)
 class Dialect:
     """How to read a file. ``columns`` are names for a file without a header line, ``escape`` is the sign before quotes
-    in quoted fields, unless they are doubled, and ``skip`` is the number of lines before the header.
+    in quoted fields, unless they are doubled, and ``skip`` is the number of lines before the header. ``spaced`` is the
+    delimiter if it is part of a field where a blank follows it.
     """
 
     encoding: str
@@ -50,6 +52,7 @@ class Dialect:
     columns: tuple[str, ...] = ()
     escape: str = ""
     skip: int = 0
+    spaced: str = ""
 
 
 def detect(path: Path, *, no_header: bool = False) -> Dialect:
@@ -79,7 +82,17 @@ def detect(path: Path, *, no_header: bool = False) -> Dialect:
     escape = "\\" if quote and _is_escaped(text, delimiter, quote) else ""
     rows = _rows(text, delimiter, quote, escape)
     skip = 0 if no_header else _titles(rows)
-    return Dialect(encoding, delimiter, quote, _columns(rows[skip:], no_header=no_header), escape, skip)
+    spaced = delimiter if quote and not skip and _is_spaced(text, delimiter, rows) else ""
+    return Dialect(encoding, delimiter, quote, _columns(rows[skip:], no_header=no_header), escape, skip, spaced)
+
+
+def _is_spaced(text: str, delimiter: str, rows: list[list[str]]) -> bool:
+    """Return whether some rows have too many fields, and none has if a delimiter before a blank is part of a field."""
+    width = len(rows[0]) if rows else 0
+    if not any(len(row) > width for row in rows):
+        return False
+    lines = [line for line in text.splitlines()[: len(rows)] if '"' not in line]
+    return all(len(spaced_fields(line, delimiter)) == width for line in lines)
 
 
 def _open(path: Path) -> IO[bytes]:

@@ -39,7 +39,7 @@ def recipe(
         lines += ["", f"[files.{_bare(spec.name)}]", f"match = {_toml(list(spec.match))}"]
         if spec.many:
             lines.append("many = true  # files of one shape")
-        for key in ("table", "folder", "file", "encoding", "delimiter", "escape"):
+        for key in ("table", "folder", "file", "encoding", "delimiter", "escape", "spaced"):
             if value := getattr(spec, key):
                 lines.append(f"{key} = {_toml(value)}")
         if spec.skip:

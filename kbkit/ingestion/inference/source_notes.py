@@ -67,6 +67,13 @@ def worded(tables: Sequence[ProfiledTable]) -> Iterator[str]:
         yield f"Words among numbers are attributes of their own: {_shown(found)}"
 
 
+def spaced(tables: Sequence[ProfiledTable]) -> Iterator[str]:
+    """Yield a note on the files with delimiters in fields without quotes."""
+    if found := [table for table in tables if table.spec.spaced]:
+        sign = found[0].spec.spaced
+        yield f"Read {sign!r} before a blank as part of a field: {', '.join(table.name for table in found)}"
+
+
 def dates(tables: Sequence[ProfiledTable]) -> Iterator[str]:
     """Yield a note on the columns that look like dates and stay texts, with the reasons."""
     columns = ((table.name, one) for table in tables for one in table.columns.values())

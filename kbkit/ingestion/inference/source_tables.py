@@ -158,6 +158,7 @@ def _specs(
             quote=None if detected.quote == usual.quote else detected.quote,
             escape=detected.escape,
             skip=detected.skip,
+            spaced=detected.spaced,
             columns=detected.columns,
             encoding="" if detected.encoding == "utf-8" else detected.encoding,
         )

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from kbkit.errors import Option
 from kbkit.ingestion.inference import names
 from kbkit.ingestion.inference.dates import UNCLEAR
-from kbkit.ingestion.inference.keys import is_unique
+from kbkit.ingestion.inference.keys import is_unique, reference
 from kbkit.ingestion.inference.looks import ProfiledColumn
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.roles import NodeTable, TablePlan
 from kbkit.ingestion.request import Corrections
+from kbkit.stores.sql_names import identifier
 
 if TYPE_CHECKING:
     import duckdb
@@ -41,7 +42,9 @@ def unsure(
     con: Connection, tables: Sequence[ProfiledTable], plan: TablePlan, told: Corrections
 ) -> Sequence[UnsureGuess]:
     """Return the guesses that may be wrong, those that matter most first."""
-    found = itertools.chain(_dates(tables), _unclear(plan), _names(plan), _keys(con, plan, told))
+    found = itertools.chain(
+        _dates(tables), _unclear(plan), _numbers(con, plan, told), _names(plan), _keys(con, plan, told)
+    )
     return list(itertools.islice(found, MOST))
 
 
@@ -55,6 +58,37 @@ def _dates(tables: Sequence[ProfiledTable]) -> Iterator[UnsureGuess]:
 def _unclear(plan: TablePlan) -> Iterator[UnsureGuess]:
     for column, tables in plan.unclear.items():
         yield UnsureGuess(f"{column} may refer to {' or '.join(tables)}", Option("links", f"{column}={tables[0]}"))
+
+
+def _numbers(con: Connection, plan: TablePlan, told: Corrections) -> Iterator[UnsureGuess]:
+    """Yield the columns of numbers that are all identifiers of another table, each of which several rows have: a column
+    whose name does not say so may hold them, or count something.
+    """
+    keyed = [n for n in plan.nodes if len(n.key) == 1 and _FEWEST_ROWS <= n.table.rows <= _MOST_ROWS]
+    keyed = [n for n in keyed if n.table.columns[n.key[0]].look == "integer"]
+    for nodes in plan.nodes:
+        for column in (nodes.table.columns[name] for name in nodes.values):
+            words = {"", *names.words(column.name)}
+            said = names.is_count(column.name) or any(map(names.is_measure, words)) or bool(words & _COUNTS)
+            said = said or names.is_sequence(column.name)
+            if column.look != "integer" or said or f"{nodes.table.name}.{column.name}" in told.links:
+                continue
+            fitting = [n for n in keyed if n is not nodes and column.distinct == n.table.rows]
+            same = [n for n in fitting if _RARE * column.distinct <= column.count and _are_equal(con, nodes, column, n)]
+            if len(same) == 1:
+                message = f"{nodes.table.name}.{column.name} has the keys of {same[0].table.name}, and may refer to it"
+                yield UnsureGuess(message, Option("links", f"{nodes.table.name}.{column.name}={same[0].table.name}"))
+
+
+def _are_equal(con: Connection, nodes: NodeTable, column: ProfiledColumn, other: NodeTable) -> bool:
+    own, keys = reference(nodes.table, [column.name]), reference(other.table, other.key)
+    query = f"SELECT {own} FROM {identifier(nodes.table.name)} WHERE {column.value} IS NOT NULL"
+    query = f"SELECT count(*) FROM ({query} EXCEPT SELECT {keys} FROM {identifier(other.table.name)})"
+    return con.execute(query).fetchall() == [(0,)]
+
+
+_FEWEST_ROWS, _MOST_ROWS, _RARE = 3, 100, 5
+_COUNTS = frozenset(["quantity", "count", "amount", "number", "level", "position", "rating", "score", "stars"])
 
 
 def _names(plan: TablePlan) -> Iterator[UnsureGuess]:
