@@ -15,7 +15,7 @@ from tests.ingestion.test_exports import Files, written
 ROWS = range(1, 9)
 PEOPLE = "id,name,full name\n" + "".join(f"P{n},p{n},Person {'abcdefgh'[n - 1]}\n" for n in ROWS)
 SHIPPERS = "shipperID,companyName\n1,Fast\n2,Far\n3,Sure\n"
-ORDERS = "orderID,shipVia,rating\n" + "".join(f"{n},{n % 3 + 1},{n % 3 + 1}\n" for n in range(200, 240))
+ORDERS = "orderID,shipVia,desk,rating\n" + "".join(f"{n},{n % 3 + 1},{n % 3 + 1},{n % 3 + 1}\n" for n in range(200, 240))
 VISITS = "id,person_id,day\n" + "".join(f"V{n},P{n if n < 8 else 99},{n}/{9 - n}/2024\n" for n in ROWS)
 
 
@@ -48,9 +48,9 @@ VISITS = "id,person_id,day\n" + "".join(f"V{n},P{n if n < 8 else 99},{n}/{9 - n}
         ),
         (
             {"shippers.csv": SHIPPERS, "orders.csv": ORDERS},
-            "orders.shipVia has the keys of shippers, and may refer to it",
-            Option("links", "orders.shipVia=shippers"),
-            Corrections(links={"orders.shipVia": "shippers"}),
+            "orders.desk has the keys of shippers, and may refer to it",
+            Option("links", "orders.desk=shippers"),
+            Corrections(links={"orders.desk": "shippers"}),
         ),
     ],
 )
@@ -74,3 +74,11 @@ def test_values_without_a_row_are_told_and_no_columns_of_figures_are_names(tmp_p
     told = "Made nodes without attributes for what no row describes: visits.person_id (1 of 8 values are not in people)"
     assert told in found.notes
     assert not any("2015" in guess.message or "person_id" in guess.message for guess in found.unsure)
+
+
+def test_numbers_named_after_what_the_rows_of_a_table_do_refer_to_it(tmp_path: Path) -> None:
+    folder = written(tmp_path, {"shippers.csv": SHIPPERS, "orders.csv": ORDERS})
+    [orders] = [nodes for nodes in infer([folder], "x").plan.nodes if nodes.table.name == "orders"]
+    assert [(relation, link.columns, link.target) for relation, link in orders.links] == [
+        ("ship_via", ("shipVia",), "shippers")
+    ]

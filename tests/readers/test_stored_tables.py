@@ -413,7 +413,7 @@ def test_encodings(tmp_path: Path, encoding: str, name: str) -> None:
         (TEXT.encode("windows-1252"), "latin-1", r"people.csv, line 2. Try the encoding windows-1252"),
         (TEXT.encode("windows-1252") + b"3;\x81;\n", "windows-1252", r"Invalid windows-1252 in .*d.people.csv, line 4"),
         (TEXT.encode("utf-16")[:-1], "utf-16", r"Invalid utf-16 in .*people.csv"),
-        (TEXT.encode() + b"3\n", "windows-1252", r"1 columns instead of 3 in .*d.people.csv, line 4"),
+        (TEXT.encode() + b"3\n", "windows-1252", r"1 column instead of 3 in .*d.people.csv, line 4"),
     ],
 )
 def test_invalid_bytes(tmp_path: Path, data: bytes, encoding: str, message: str) -> None:

@@ -273,6 +273,8 @@ class _Finder(KeyEvidence):
         of_table = name_evidence.find(table, column, other, self._keys[other.name], types)
         if not of_table and column.name in (table.spec.folder, table.spec.file) and column.look == "text":
             of_table = 1  # the folder of a channel's messages: few values, but no coincidence
+        if not of_table and self._has_exactly_its_keys(table, column, other):
+            of_table = 2  # shipVia: the number of a shipper
         if not of_table and other is table and column.look == "list":
             of_table = 1  # lists of numbers that are all identifiers of such rows
         for by in self._targets[other.name]:
@@ -300,6 +302,16 @@ class _Finder(KeyEvidence):
             if link:
                 return evidence, link
         return None
+
+    def _has_exactly_its_keys(self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable) -> bool:
+        """Return whether a column of numbers starts with the verb of another table's noun, has all of its keys and no
+        other numbers.
+        """
+        key = self._keys[other.name]
+        if column.look != "integer" or other is table or len(key) != 1 or column.distinct != other.rows:
+            return False
+        named = names.is_of_doer(column.name, other.type) and other.rows >= FEWEST_NUMBERS
+        return named and not self._shared.missing(table, [column.name], other, key)[0]
 
     def _has_all_names(self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable, by: str) -> bool:
         """Return whether lists of texts have elements of one column only, many: ``featuring`` has names of artists."""
