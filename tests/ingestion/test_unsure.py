@@ -15,7 +15,7 @@ from tests.ingestion.test_exports import Files, written
 ROWS = range(1, 9)
 PEOPLE = "id,name,full name\n" + "".join(f"P{n},p{n},Person {'abcdefgh'[n - 1]}\n" for n in ROWS)
 SHIPPERS = "shipperID,companyName\n1,Fast\n2,Far\n3,Sure\n"
-ORDERS = "orderID,shipVia,desk,rating\n" + "".join(f"{n},{n % 3 + 1},{n % 3 + 1},{n % 3 + 1}\n" for n in range(200, 240))
+ORDERS = "orderID,shipVia,desk,rating\n" + "".join(f"{n}{3 * f',{n % 3 + 1}'}\n" for n in range(200, 240))
 VISITS = "id,person_id,day\n" + "".join(f"V{n},P{n if n < 8 else 99},{n}/{9 - n}/2024\n" for n in ROWS)
 
 
