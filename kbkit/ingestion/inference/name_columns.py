@@ -26,7 +26,24 @@ def name_columns(
         and _SPARSE * column.count >= table.rows
         and column.name not in {*linked, *texts, *table.names_of_others}
     ]
-    return next((columns for rule in NAME_RULES if (columns := rule(table, key, free)) is not None), ())
+    found = next((columns for rule in NAME_RULES if (columns := rule(table, key, free)) is not None), ())
+    return found or _referring_name(table, key, linked)
+
+
+def _referring_name(table: ProfiledTable, key: Sequence[str], linked: Collection[str]) -> tuple[str, ...]:
+    """Return the column with the names of other rows, if it tells the rows of the table apart, too, and nothing better
+    names them: the major of a row about majors, beside its code; the *baker_full* of bakers without a key.
+    """
+    if any(table.columns[name].look == "text" for name in key):
+        return ()
+    texts = [c for c in table.columns.values() if c.look == "text" and c.count == table.rows > 1]
+    referred = {" ".join(names.subject(name)) for name in linked if names.is_id(name)}
+    other = [c.name for c in texts if c.name in table.names_of_others or names.plain(c.name) in referred]
+    other = [name for name in other if table.columns[name].distinct == table.rows]
+    kind = names.words(table.type)[-1:]
+    own = [c.name for c in texts if c.name in linked and {*kind} & {*names.words(c.name)} and not key]
+    own = [name for name in own if _MOSTLY * table.rows <= table.columns[name].distinct]
+    return tuple((other or own)[:1]) if len(other or own) == 1 else ()
 
 
 def _first_and_last_name(
@@ -161,6 +178,8 @@ _WHOLE = {(which, word) for word in ("name", "title") for which in (
 """Words of columns with one of the names of the row itself, best first."""
 _SPARSE = 20
 """Rows of which at least one has a value in a column of names."""
+_MOSTLY = 0.9
+"""Fraction of the rows that a column of names tells apart, at least."""
 _SHORT = 40
 """Mean number of characters up to which descriptions are names."""
 _MOSTLY = 0.9
