@@ -43,8 +43,15 @@ def beginning(at: Rewriter) -> None:
     at.text = re.sub(r" look(s|ed|ing|) after (?=\S)", r" manage\1 ", at.text)
     if at.clauses.is_where:
         at.text = at.text.replace(" do people ", " do ").replace(" can people ", " can ")
-    how = rf"^ how (?:{'|'.join(ADJECTIVES)}) (?:is|was|are|were) (?=the (?:<L\d+> )?(?:{SUPERLATIVE}) )"
-    at.text = re.sub(how, " what is ", at.text)
+
+    def asked(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        return (
+            None if label is None or is_type(label) else f"what is {match['rest']}"
+        )  # but: how long is the longest river
+
+    how = rf"(?<=^ )how (?:{'|'.join(ADJECTIVES)}) (?:is|was|are|were)"
+    at.apply(rf"{how} (?P<rest>the (?:{SUPERLATIVE}) (?P<label>{L}))", asked)
     wish = r"(?:i|we) (?:(?:would|d) )?(?:like|love|want|need|wish)"
     at.text = re.sub(rf"^ {wish} (?:to (?:know|see|have|get) )?", " ", at.text)
 

@@ -31,6 +31,7 @@ from kbkit.questions.lexicon import LITERAL, KindLabels, alternatives, label_wor
 from kbkit.questions.taught import Taught
 from kbkit.schema import NodeType, quote
 from kbkit.stores import Stores
+from kbkit.stores.adjacency import Csr
 from kbkit.stores.arrays import common_members, distinct, expand_ranges
 
 MAX_HOPS = 3
@@ -184,6 +185,10 @@ class Elements:
             return node_type
         hops = np.concatenate([self.starts(node) for node in nodes]) if nodes else np.arange(self.hops)
         return int(np.bincount(self.class_before[hops]).argmax()) if len(hops) else 0
+
+    def move(self, hop: int) -> Csr:
+        """Return the adjacency of a hop."""
+        return self.session.move(self.all[hop].name, self.all[hop].forward)
 
     def has_other_ways(self, hop: int) -> bool:
         """Return whether another relation joins nodes of the same classes as a hop does."""

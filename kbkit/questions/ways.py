@@ -25,6 +25,8 @@ ALIKE = 0.2
 """How much better one of two ways between nodes must be expressed for it to be the one that is meant."""
 _MANY = 3
 """Ways as likely as the best from which each counts as a choice by chance: the drugs *per gene*, by any relation."""
+_RARER = 0.25
+"""Fraction of the edges of a relation below which another one is hardly meant: capitals, of cities in a state."""
 _UNSAID = 2
 """Choices by chance that a path counts which no word says though a verb is left."""
 
@@ -195,7 +197,10 @@ class Ways:
         if len(ways) < 2 or (len(ways[0]) > 1 and not is_one):
             return
         ends = [[int(self.elements.target[hop]) for hop in path] for path in ways[:2]]
-        if ends[0] == ends[1] and ways[0][1:] == ways[1][1:] and max(said) < FAINT and abs(said[0] - said[1]) < ALIKE:
+        is_same = ends[0] == ends[1] and ways[0][1:] == ways[1][1:]
+        edges = sorted(len(self.elements.move(way[0]).targets) for way in ways[:2])
+        is_open = max(said) < FAINT and abs(said[0] - said[1]) < ALIKE and edges[0] >= _RARER * edges[1]
+        if is_same and is_open:
             names = " or ".join(repr(self.elements.relation_label(way[0])) for way in ways[:2])
             raise NotReadError(f"whether {names} is meant")
 
