@@ -142,6 +142,11 @@ class _Words:
             known = [part for part in parts if part is not None]
             if len(known) < len(parts):
                 return None
+            if is_untyped(operator.type) and self._heads is not None:  # films, if all parts are films
+                nouns = {part.noun for part in known}
+                if len(nouns) > 1:
+                    return None
+                noun = nouns.pop()
             clauses = tuple(dict.fromkeys(clause for part in known for clause in part.clauses))
             return NounPhrase(noun, clauses, any(p.is_other for p in known), any(p.is_nested for p in known))
         if isinstance(operator, (MeasureFilter, Extreme)):

@@ -34,11 +34,15 @@ _AT_CUT = 0.2
 """Fraction of the nodes that have as many values as a source lists at most."""
 _COVERED = 0.5
 """Minimum fraction of the nodes of a type that have a value of a relation."""
+COVERED_HEADS = 0.8
+"""The same of nodes without a type that are of one kind, such as films: what else they may lack, nothing tells."""
 MISSING = 0.1
 """Maximum fraction of a group of nodes, such as the films of a director, without a value, such as a genre; of nodes
 with several where nearly all have one; and of those of a type that are named as another kind."""
 _LABELLED, _HOLDERS, _KINDS = 500, 5, 100
 """Minimum number of labelled things and of things with a label, and maximum number of their kinds, to judge labels."""
+_FEW_GRADED = 0.01
+"""Fraction of all graded things that must have a grade."""
 _SHARE, _LIFT, _DEVIATION = 0.4, 1.8, 4.0
 """A label names a topic if this fraction of its things are of one kind, this many times as many as of all things, and
 that many standard deviations more."""
@@ -81,7 +85,19 @@ def left_out_markers(kb: KnowledgeBase) -> dict[int, str]:
     for kind in types:
         for node, reason in _scattered(kb, kind):
             reasons.setdefault(node, reason)
+    for kind in graded:
+        reasons |= dict.fromkeys(_rare(kb, kind), RARE)
     return reasons
+
+
+def _rare(kb: KnowledgeBase, node_type: str) -> list[int]:
+    """Return the nodes of a type of grades that very few things have: often errors, or things of other kinds."""
+    counts = np.zeros(len(members := kb.session.members(node_type)), np.int64)
+    for relation in kb.schema.relations:
+        if any(one.tail == node_type for one in relation.signatures):
+            counts += kb.session.move(relation.name, False).ranges(members)[1]
+    rare: list[int] = members[counts < _FEW_GRADED * counts.sum()].tolist()
+    return rare if counts.sum() >= _LABELLED else []
 
 
 def _scattered(kb: KnowledgeBase, label: str) -> list[tuple[int, str]]:
@@ -321,7 +337,7 @@ def is_sparse(node_type: str, other: str, fraction: float) -> bool:
     ``fraction`` is the fraction of the nodes with a value, ``other`` the type of the values ("" for an attribute).
     Optional values (:func:`is_optional`) are never sparse.
     """
-    return fraction < _COVERED and not is_optional(node_type, other)
+    return fraction < (COVERED_HEADS if is_untyped(node_type) else _COVERED) and not is_optional(node_type, other)
 
 
 def is_optional(node_type: str, other: str) -> bool:

@@ -9,7 +9,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from kbkit.english import genres
-from kbkit.english.words import is_person, listed, plural, with_article, with_name
+from kbkit.english.frames import frame_file
+from kbkit.english.words import PREPOSITIONS, is_participle, is_person, listed, plural, with_article, with_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,12 +23,17 @@ _VERB = re.compile(r"(?!was |.* (?:or|by|not|that|who)\b)[a-z]+(?: [a-z]+){0,4}"
 """Verb phrases that can be said twice in a sentence."""
 _NEAR = "in "
 _AS_NOUN = re.compile(r"(?:is|are each|are) the (?!basis|home|subject|work)(\w+) (of .+)")
+_OF_KIND = re.compile(r"is an? ((?:[\w-]+ )+)([\w-]+) (of .+)")
 _DENIED = re.compile(r"(?:do|does|did|is|are|was|were) not ")
 _ONE_OF_A_KIND = re.compile(r"of an? ")
 _WITH, _BY = "with ", "by "
+_HAVING = (_WITH, "home to ")
 _TAGGED = "tagged "
-_SHORT = (_NEAR, _BY, "on ")
-"""How clauses begin that may follow an amount."""
+_QUOTED = re.compile(r"^with the keywords? ")
+_WHEN = re.compile(r"\d|before \d|after \d|the \d")
+_AMOUNT = re.compile(r"(?:over|under|at least|at most) ")
+_PARTICIPLE = 3
+"""Place of participles after a noun; see :func:`_place`."""
 _LINKED = ("from ", "in ", _WITH, _TAGGED)
 """How modifiers begin that may precede others."""
 
@@ -79,17 +85,17 @@ class NounPhrase:
         amounts = [text for text in modifiers if not text.startswith(_LINKED)]
         if len(amounts) > 1:  # not: lakes up to 200 km² in area up to 20 m deep
             modifiers = [*(text for text in modifiers if text.startswith(_LINKED)), " and ".join(amounts)]
-        # Not: countries covering 5 km² bordering Chad, movies tagged 'love' from Peru.
-        begin = _SHORT if modifiers and not modifiers[0].startswith(_LINKED[0]) else ("",)
-        is_with = any(text.startswith(_WITH) for text in modifiers)  # not: 900 votes tagged 'love', or coming from Peru
+        is_with = any(
+            text.startswith(_HAVING) for text in modifiers
+        )  # not: 900 votes tagged 'love', or coming from Peru
         nouns = [one.plural if is_plural else one.singular for one in self.clauses if one.is_after]
         after = [clause for clause in self.clauses if not clause.before and not clause.is_after]
         if nouns and is_with:  # the population is that of the capitals, not of Peru
             held = [text.removeprefix(_WITH) for text in modifiers if text.startswith(_WITH)]
             modifiers = [text for text in modifiers if not text.startswith(_WITH)]
             after += [Clause(f"has {text}", f"have {text}") for text in held]
-        reduced = [one for one in after if reduce and one.reduced and one.reduced.startswith(begin)]
-        reduced = [one for one in reduced if not is_with or one.reduced.startswith((_NEAR, _BY))]
+        reduced = [one for one in after if reduce and one.reduced and _may_follow(one.reduced, modifiers)]
+        reduced = [one for one in reduced if not is_with or _place(one.reduced) < _PARTICIPLE]
         short = [clause.reduced for clause in reduced]
         having = [text.removeprefix(_WITH) for text in short if text.startswith(_WITH)]
         short = [text for text in short if not text.startswith(_WITH)]
@@ -107,11 +113,7 @@ class NounPhrase:
             modifiers = [text for text in modifiers if not text.startswith(_TAGGED)]
             short = [_TAGGED + " and ".join(tags), *(text for text in short if not text.startswith(_TAGGED))]
         short = [*([_WITH + " and ".join(having)] if having else []), *short]
-        by = [text for text in short if text.startswith(_BY)]  # movies by Ann Lee rated R
-        short = [text for text in short if text not in by]
-        is_open = bool(having) and short[1:2] != [] and short[1].partition(" ")[0].endswith("ing")
-        joined = [" ".join(short[:2]), *short[2:]] if is_open else short  # with the keyword 'love' starring Ann Lee
-        noun = [self.head(is_plural=is_plural), *nouns, *modifiers, " and ".join(by), " and ".join(joined)]
+        noun = [self.head(is_plural=is_plural), *nouns, in_order([*modifiers, *short])]
         return " ".join(filter(None, (*noun, listed(parts))))
 
     @property
@@ -173,6 +175,9 @@ class NounPhrase:
             texts = (clause.singular, clause.plural, clause.reduced)
             single, many, short = (re.sub(rf"\b{re.escape(one)}\b", found, text) for text in texts)
             others = tuple(said(way) for way in clause.others if f"{several} " not in f"{way.plural} {way.reduced}")
+            verb, _, name = single.partition(f" the {noun} of ")
+            if is_only and name and _roles().get(verb) == noun:
+                others += _with_role(Clause(single, many, short), noun, name)
             return replace(clause, singular=single, plural=many, reduced=short, others=others)
 
         return replace(self, clauses=tuple(map(said, self.clauses)))
@@ -211,7 +216,10 @@ class NounPhrase:
                 return Clause(f"shares {shared}", f"share {shared}", f"sharing {shared}" if clause.reduced else "")
             if not are_several:
                 role = (only or {}).get(verb) if is_whole else None
-                return replace(clause, others=_of_role(clause, one, f"the {role} of {name}")) if role else clause
+                ways = (
+                    (*_of_role(clause, one, f"the {role} of {name}"), *_with_role(clause, role, name)) if role else ()
+                )
+                return replace(clause, others=ways) if role else clause
             is_negated = "not" in verb.split(" ")
             several = f"{'any' if is_negated else 'one'} of the same {plural(noun)} as {name}"
             if is_whole and _VERB.fullmatch(verb):
@@ -227,7 +235,7 @@ class NounPhrase:
         """Return the phrase with its clauses in a random order, each as it is or in other words."""
         clauses = [self.clauses[at] for at in rng.permutation(len(self.clauses)).tolist()]
         ways = [_ways(clause) for clause in clauses]
-        chosen = tuple(way[int(rng.integers(len(way)))] for way in ways)
+        chosen = tuple(_drawn(way, rng) for way in ways)
         chosen = tuple(sorted(chosen, key=lambda one: bool(_DENIED.match(one.plural))))
         return replace(self, clauses=chosen).as_noun().with_genre()
 
@@ -239,6 +247,11 @@ class NounPhrase:
                 clauses = [*self.clauses]
                 clauses[at] = Clause(one[2], several[2], is_after=True)
                 return replace(self, noun=one[1], clauses=tuple(clauses), is_plural_only=False)
+            kind = _OF_KIND.fullmatch(clause.singular)
+            if kind and kind[2] == self.noun:  # official languages of Chad, not: languages that are official languages
+                clauses = [*self.clauses]
+                clauses[at] = Clause(kind[3], kind[3], is_after=True)
+                return replace(self, noun=f"{kind[1]}{kind[2]}", clauses=tuple(clauses))
         return self
 
     def head(self, *, is_plural: bool) -> str:
@@ -253,6 +266,58 @@ class NounPhrase:
         if not after or not all(clause.is_subject for clause in after):
             return ""
         return " and ".join(clause.plural if is_plural else clause.singular for clause in after)
+
+
+def _roles() -> Mapping[str, str]:
+    known: Mapping[str, str] = frame_file("relations")["roles"]
+    return known
+
+
+def in_order(texts: Sequence[str]) -> str:
+    """Return what follows a noun in the order in which each belongs to the noun and not to what is before it.
+
+    *Movies from 1998 by Ann Lee tagged 'love'*, not *tagged 'love' by Ann Lee*; *in Thai and rated R* are of two kinds.
+    """
+    ordered = sorted(texts, key=_place)
+    text = ordered[0] if ordered else ""
+    for before, one in pairwise(ordered):
+        is_pair = _place(before) == _place(one) and _place(one) >= _PARTICIPLE
+        text += f" and {one}" if is_pair else f" {one}"
+    return text
+
+
+def _place(text: str) -> int:
+    """Return the place of a text after a noun: years and amounts, *by*, *in*, participles, *with*, *starring*, tags."""
+    first, _, rest = text.partition(" ")
+    if text.startswith(_TAGGED) or _QUOTED.search(text):
+        return _PARTICIPLE + 3
+    if text.startswith(_BY):
+        return 1
+    if first.endswith("ing"):
+        return _PARTICIPLE + 2
+    if text.startswith(_HAVING):
+        return _PARTICIPLE + 1
+    if first in PREPOSITIONS and not _AMOUNT.match(text) and not (first == "from" and _WHEN.match(rest)):
+        return 2
+    return _PARTICIPLE if rest and (is_participle(first) or first == "made") else 0
+
+
+def _may_follow(text: str, modifiers: Sequence[str]) -> bool:
+    """Return whether a clause may be short beside some modifiers: not *covering 5 km² bordering Chad*, *from 1998 from
+    Chad*.
+    """
+    is_open = text.partition(" ")[0].endswith("ing")
+    firsts = [one.partition(" ")[0] for one in modifiers]
+    return not (is_open and any(one.endswith("ing") for one in firsts)) and text.partition(" ")[0] not in firsts
+
+
+def _with_role(clause: Clause, role: str, name: str) -> tuple[Clause, ...]:
+    """Return further words for things that share a person who is the ``role`` of each, such as the director."""
+    same = f"the same {role} as {name}"
+    return (
+        Clause(f"has {same}", f"have {same}", f"with {same}"),
+        Clause(clause.singular, clause.plural, f"from the {role} of {name}"),
+    )
 
 
 def _of_role(clause: Clause, shared: str, role: str) -> tuple[Clause, ...]:
@@ -275,6 +340,14 @@ def _joined(texts: Sequence[str]) -> str:
     for before, one in pairwise(texts):
         text += f" {'but' if _DENIED.match(one) and not _DENIED.match(before) else 'and'} {one}"
     return text
+
+
+def _drawn(ways: Sequence[Clause], rng: np.random.Generator) -> Clause:
+    """Return one of some wordings, mostly a short one: long ones have more words in common."""
+    lengths = [1 + len((way.reduced or way.plural or way.before).split()) for way in ways]
+    shares = [1 / length for length in lengths]
+    at = int(rng.choice(len(ways), p=[share / sum(shares) for share in shares]))
+    return ways[at]
 
 
 def _ways(clause: Clause) -> list[Clause]:

@@ -27,6 +27,7 @@ _BEFORE = {"genre": "{}", "language": "{}-language"}
 """What names of a type say before the noun that has them."""
 RECORDED = {True: "is listed with", False: "is listed for"}
 """Neutral phrases of a head and of a tail; a recipe can give them to a relation whose name says no more."""
+_EITHER_NOUN = re.compile(r"has the (\w+ or \w+ \w+)")
 _PASSIVE = re.compile(r"(?:is|was) \w+ by")
 
 
@@ -59,7 +60,7 @@ class Link:
     def _known(self) -> str:
         own = self.relation.phrase(self.subject, of_head=self.of_head)
         known = known_phrase(self.relation.label or self.relation.name, of_head=self.of_head)
-        return own or known or self._of_group()
+        return own or known or self._of_group() or self._of_alternatives()
 
     @property
     def is_record(self) -> bool:
@@ -81,6 +82,11 @@ class Link:
         noun = spoken(self.relation.label or self.relation.name).casefold()
         is_group = noun in GROUPS and self.other is not None and noun == type_noun(self.other).casefold()
         return f"is in the {{}} {noun}" if is_group and self.of_head else ""
+
+    def _of_alternatives(self) -> str:
+        """Return *has {} as an official or national language* for *has the official or national language*, or ""."""
+        words = _EITHER_NOUN.fullmatch(spoken(self.relation.label or self.relation.name)) if self.of_head else None
+        return f"has {{}} as {with_article(words[1])}" if words else ""
 
     @property
     def problem(self) -> str:

@@ -15,7 +15,7 @@ from kbkit.benchmarks.convkgyarn import values
 from kbkit.benchmarks.convkgyarn.facts import Asked, Facts
 from kbkit.benchmarks.convkgyarn.predicates import MEMBERSHIP
 from kbkit.benchmarks.convkgyarn.settings import ConvSettings
-from kbkit.benchmarks.fit_nodes import merged_nodes
+from kbkit.benchmarks.incomplete import doubtful_nodes
 from kbkit.errors import Command, KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import literal
@@ -37,10 +37,10 @@ def draw(kb: KnowledgeBase, asked: Sequence[Asked], people: frozenset[str], sett
     """Return entities with enough predicates, in random order, as many of each type where there are enough.
 
     Columns: node (id in this generation) and ``COLUMNS``. Entities share neither name nor type with others, and are one
-    thing each (:func:`merged_nodes`).
+    thing each (:func:`doubtful_nodes`).
     """
     candidates = _candidates(kb, asked, settings.min_turns)
-    candidates = candidates.filter(~pl.col("node").is_in(sorted(merged_nodes(kb))))
+    candidates = candidates.filter(~pl.col("node").is_in(sorted(doubtful_nodes(kb))))
     if candidates.is_empty():
         raise KbError(
             f"No entity has {settings.min_turns} facts to ask for", "Name other types, or look at the tables of stages"

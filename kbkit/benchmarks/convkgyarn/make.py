@@ -155,6 +155,10 @@ class _Run:
             return select.by_model(self.calls, asked)
         s = self.settings
         rows = select.by_rule(asked, max_answers=s.max_answers, min_coverage=s.min_coverage)
+        rows = [
+            row if row.dropped else replace_fields(row, dropped=select.unknown(self.kb, one))
+            for one, row in zip(asked, rows, strict=True)
+        ]
         return [
             row if row.dropped or any(True for _ in self._wordings(one, row.qualifiers))
             else replace_fields(row, dropped=wording.problem(one, self.kb.schema) or "no wording that reads well")

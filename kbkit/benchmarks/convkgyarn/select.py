@@ -9,12 +9,16 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from kbkit.benchmarks.convkgyarn.predicates import Predicate
+from kbkit.benchmarks.fit_nodes import head_nouns, is_function, lists_cut
+from kbkit.benchmarks.incomplete import is_sample
 from kbkit.benchmarks.pipeline import Row, Stage
 from kbkit.benchmarks.predicates import CONSTANT
 from kbkit.english.askable import DATE, LABELS, MONEY, RATER, UNIT, lacks_currency, lacks_rater, lacks_unit, unfit
 from kbkit.english.markers import is_marker
+from kbkit.english.roles import is_untyped
 
 if TYPE_CHECKING:
+    from kbkit.kb import KnowledgeBase
     from kbkit.llm.calls import Calls
 
 PROMPT = "conv_predicates"
@@ -22,6 +26,9 @@ MAX_PREDICATES = 50
 """Predicates in one call, as in section 3 of the paper."""
 ATTEMPTS = 3
 _UNIQUE, _ENOUGH = 0.9, 10
+_RARE = 0.25
+"""Number of values, relative to those of the most frequent relation, below which a relation tells of exceptions: the
+language of films that are not in English."""
 _ORDINAL = re.compile(r"(?i)(?:series )?ordinal|billing|order|rank|position|index|number|sourcing .*|reason .*|of")
 
 
@@ -65,6 +72,26 @@ def reason(row: Predicate, *, max_answers: int, min_coverage: float) -> str:
         "nearly unique texts": is_common and is_text and row.distinct > _UNIQUE * row.entities * row.mean,
     }
     return unfit(label, row.kind) or next((text for text, holds in reasons.items() if holds), "")
+
+
+def unknown(kb: KnowledgeBase, row: Predicate) -> str:
+    """Return why the values of a relation are not known well enough, or ""."""
+    if not row.relation:
+        return ""
+    forward = row.origin != "backward"
+    ends = ((row.type, forward), (row.target, not forward))
+    is_listed = not is_marker(row.target) and row.shape != "qualified"  # else: so many people in the year 2000
+    if is_listed and any(lists_cut(kb, kind, [(row.relation, way)]) for kind, way in ends):
+        return "only the first few values are known"
+    if not forward and is_sample(kb, row.target) and not is_function(kb, row.type, [(row.relation, False)]):
+        return f"the KB has only some nodes of type {row.target}"
+    heads = head_nouns(kb) or {}
+    if row.relation in heads and is_untyped(row.type):
+        like = [name for name, noun in heads.items() if noun == heads[row.relation]]
+        counts = {name: kb.schema.relation(name).pairs for name in like}
+        if counts[row.relation] < _RARE * max(counts.values()):
+            return "most nodes have no value, so that it may be said of the others only"
+    return ""
 
 
 # -- by a model -------------------------------------------------------------------------------------------------------

@@ -19,18 +19,19 @@ from kbkit.answers.sample import first_slot
 from kbkit.answers.sample_plans import PlanSampler, SlotSets
 from kbkit.answers.sample_sets import AnswerSets, SampleRequest, matrix_of, splitmix64
 from kbkit.benchmarks.fit_nodes import (
+    are_cut,
     are_whole,
     head_nouns,
     is_optional,
     is_sparse,
     left_out_markers,
-    merged_nodes,
     wholes,
 )
+from kbkit.benchmarks.incomplete import doubtful_nodes, fragments, odd_nodes
 from kbkit.benchmarks.left_out import REASON, LeftOutWords
 from kbkit.benchmarks.quest.category_files import category_pairs
 from kbkit.benchmarks.quest.families import Family, families, family_of
-from kbkit.english.attributes import is_flag
+from kbkit.english.attributes import attribute_words, is_flag
 from kbkit.english.categories import flag_name, has_marks, of_flag
 from kbkit.english.markers import is_marker
 from kbkit.english.readable import objection
@@ -96,7 +97,9 @@ class KnownValues:
 
     ``of_people``: the values are people; ``are_labels``: they are tags, keywords or the like; ``are_optional``: a node
     needs no value (:func:`is_optional`); ``are_sparse``: most nodes have no value (:func:`is_sparse`); ``mean``: the
-    mean number of values of the nodes that have one; ``are_grades``: they are ratings or the like.
+    mean number of values of the nodes that have one; ``are_grades``: they are ratings or the like; ``are_cut``: the
+    source lists only the first few (:func:`are_cut`), though not of labels, which are read as such; ``are_years``: they
+    are years.
     """
 
     nodes: NDArray[np.bool_]
@@ -107,6 +110,8 @@ class KnownValues:
     are_sparse: bool = False
     mean: float = math.inf
     are_grades: bool = False
+    are_cut: bool = False
+    are_years: bool = False
 
     @classmethod
     def of(cls, counts: NDArray[np.int64], family: Family, domain: str, members: int) -> KnownValues:
@@ -118,7 +123,9 @@ class KnownValues:
         known = counts[counts > 0]
         mean = float(known.mean()) if len(known) else 0.0
         grades = bool(family.other) and type_noun(family.other).rpartition(" ")[2] in GRADES
-        return cls(counts > 0, are_whole(known), people, labels, optional, sparse, mean, grades)
+        cut = not labels and are_cut(known)
+        years = _are_years(family)
+        return cls(counts > 0, are_whole(known), people, labels, optional, sparse, mean, grades, cut, years)
 
 
 @dataclass
@@ -127,8 +134,9 @@ class Categories:
 
     ``sets.values[i]`` is the number ``i``. ``same[i]`` is equal for equal sets. ``left_out`` counts groups that are not
     categories, by reason; ``in_files`` counts all groups from files, by family; ``groups`` are those by node. ``known``
-    are the values of the nodes of each family, except of those from files; ``merged`` nodes are several things;
-    ``named`` has the node that each category names, or -1.
+    are the values of the nodes of each family, except of those from files; ``merged`` nodes are several things, and
+    ``fragments`` are of another kind than their type says; ``odd`` nodes, by family, have a doubtful value; ``named``
+    has the node that each category names, or -1.
     """
 
     domain: str
@@ -140,6 +148,8 @@ class Categories:
     groups: Groups | None = None
     known: dict[str, KnownValues] = field(default_factory=dict)
     merged: frozenset[int] = frozenset()
+    fragments: frozenset[int] = frozenset()
+    odd: dict[str, frozenset[int]] = field(default_factory=dict)
     named: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
 
     def by_family(self) -> dict[str, int]:
@@ -193,10 +203,16 @@ def build(
     in_files = Counter(item.family for item in items if item.family in from_files and item.size > 1)
     found_here = _numbered(domain, [items[i] for i in keep], matrix[np.array(keep)], left_out, in_files)
     found_here.groups = groups
-    found_here.merged = merged_nodes(kb)
+    found_here.merged, found_here.fragments = doubtful_nodes(kb), fragments(kb)
     found_here.named = np.array([named.get(items[at].expression, -1) for at in keep], np.int64)
+    found_here.odd = {family.id: nodes for family in by_node if (nodes := _odd(kb, family))}
     found_here.known = _known(kb, domain, chosen, groups, items, matrix)
     return found_here
+
+
+def _odd(kb: KnowledgeBase, family: Family) -> frozenset[int]:
+    edges = (part for part in syntax.subtrees(parse(family.id)) if isinstance(part, syntax.Edge))
+    return frozenset().union(*(odd_nodes(kb).get(edge.relation, frozenset()) for edge in edges))
 
 
 def _known(
@@ -247,12 +263,18 @@ def _usable(items: Sequence[Category], members: int, left_out: Counter[str], kno
     return keep
 
 
+def _are_years(family: Family) -> bool:
+    """Return whether a family is by year."""
+    word = family.other or (attribute_words(family.attribute).noun if family.attribute else "")
+    return type_noun(word).rpartition(" ")[2] == "year" if word else False
+
+
 def _objection(item: Category, family: Family | None) -> str:
     """Return why a phrase does not read well, or ""."""
     if family is None:  # the user's own phrase
         problem = objection(item.phrase, item.phrase)
     else:
-        number = family.attribute is not None and family.attribute.type != "VARCHAR"
+        number = _are_years(family) or (family.attribute is not None and family.attribute.type != "VARCHAR")
         problem = objection(item.phrase, item.name, family.pattern, numeric=number)
     return f"whose phrase has {problem}" if problem else ""
 

@@ -15,6 +15,7 @@ from kbkit.answers.sample_sets import SampleRequest
 from kbkit.benchmarks.document_files import titles
 from kbkit.benchmarks.documents import types_with_text
 from kbkit.benchmarks.fit_nodes import mixed_types
+from kbkit.benchmarks.incomplete import subject_type
 from kbkit.benchmarks.left_out import left_out_words
 from kbkit.benchmarks.pipeline import Row, Stage
 from kbkit.benchmarks.predicates import unfit_relation, unfit_type
@@ -250,7 +251,8 @@ def default_domains(kb: KnowledgeBase) -> tuple[str, ...]:
     have = types_with_text(kb)
     mixed = mixed_types(kb)
     types = [t for t in kb.schema.node_types if not unfit_type(t) and t.name not in mixed]
-    types = types or list(kb.schema.node_types)
+    subject = subject_type(kb)  # of other types the KB has only some nodes
+    types = [t for t in types if t.name == subject and t.name in have] or types or list(kb.schema.node_types)
     with_text = [t for t in types if t.name in have]
     asked = [relation for relation in kb.schema.relations if not unfit_relation(relation)]
     related = {name for relation in asked for s in relation.signatures for name in (s.head, s.tail)}

@@ -70,7 +70,6 @@ class Grammar:
     shapes: tuple[Shape, ...]
     leads: tuple[str, ...]
     plain: int
-    questions: tuple[str, ...]
     read_leads: tuple[str, ...] = ()
 
     def shape(self, template: str) -> Shape:
@@ -91,10 +90,9 @@ def grammar() -> Grammar:
     leads = data["leads"]
     return Grammar(
         tuple(_shape(row) for row in data["shape"]),
-        (*leads["words"], *leads["questions"]),
+        tuple(leads["words"]),
         leads["plain"],
-        tuple(leads["questions"]),
-        (*leads["words"], *leads["questions"], *leads["read"]),
+        (*leads["words"], *leads["read"]),
     )
 
 

@@ -23,7 +23,6 @@ from kbkit.english.modifiers import (
     in_group,
     lengthened,
 )
-from kbkit.english.words import is_person
 
 if TYPE_CHECKING:
     from kbkit.llm.calls import Calls
@@ -63,19 +62,9 @@ def by_grammar(shape: Shape, phrases: Sequence[str], parser: Parser, rng: random
 
 
 def _sentence(lead: str, words: str, form: WordedForm) -> str:
-    """Return a query with its lead, a capital and the mark of a question."""
-    asks = lead in grammar().questions
-    is_long = (
-        form.heads > 1
-        or ":noun" in form.text
-        or "," in form.text
-        or "those" in form.text
-        or is_person(words.partition(" ")[0])
-    )
-    if not words or not form.text.startswith("{") or (asks and is_long):
-        lead, asks = "", False
-    text = f"{lead} {words}" if lead else words
-    return text[0].upper() + text[1:] + "?" * asks
+    """Return a query with its lead and a capital."""
+    text = f"{lead} {words}" if lead and form.text.startswith("{") else words
+    return text[0].upper() + text[1:]
 
 
 def by_model(calls: Calls, queries: Sequence[DraftQuery]) -> list[tuple[str, str]]:

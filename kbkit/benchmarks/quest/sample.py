@@ -16,11 +16,13 @@ from kbkit.answers import syntax
 from kbkit.answers.sample import draw_sets
 from kbkit.answers.sample_sets import Constraints, SampleRequest
 from kbkit.benchmarks.fit_nodes import MISSING
-from kbkit.benchmarks.quest.categories import Categories
+from kbkit.benchmarks.quest.categories import Categories, KnownValues
 from kbkit.benchmarks.quest.grammar import Shape
 from kbkit.english import genres
 from kbkit.english.modifiers import GENRE, are_people, divided
+from kbkit.english.roles import is_untyped
 from kbkit.english.stems import shares_stem
+from kbkit.english.types import WORKS, type_noun
 
 _CANDIDATES = 5_000
 """Minimum number of expressions of a shape to choose from."""
@@ -28,6 +30,8 @@ _UNION_TRIES = 4
 _RELATED, _TOGETHER, _COMMON, _OFTEN = 0.15, 0.3, 2, 3
 """Fraction of the members of the smaller of two categories that makes them related if in common, that lets them be the
 parts of a union, and the number of members, in a union that names people more."""
+_ONE = 1.05
+"""Mean number of values below which each thing has one, such as its year."""
 _EFFECT = 0.1
 """Fraction of the answers that each category must add or leave out."""
 _SLACK = 1.25
@@ -130,7 +134,10 @@ def candidates(categories: Categories, shape: Shape, request: SampleRequest) -> 
         rows = _with_common_values(categories, rows)
     if _ops(shape) == {"&"}:
         rows = _with_values(categories, rows)
-    rows = _preferred(rows, _are_sparse(categories))
+    sparse = _are_sparse(categories)
+    rows = rows[~sparse[rows].any(axis=1)] if is_untyped(categories.domain) else _preferred(rows, sparse)
+    rows = _beside_cut(categories, shape, rows)
+    rows = _on_topic(categories, shape, rows)
     if len(shape.letters) > 1:
         rows = _preferred(rows, _are_bare(categories))
         rows = _preferred(rows, _stand_apart(categories))
@@ -143,6 +150,12 @@ def candidates(categories: Categories, shape: Shape, request: SampleRequest) -> 
     for rest in _simplified(shape.tree):
         others = np.diff(_sets(rest, letters).indptr)
         keep &= np.abs(others - sizes) >= np.maximum(1, _EFFECT * np.maximum(others, sizes))
+    if categories.fragments:
+        keep &= total @ np.isin(np.arange(total.shape[1]), list(categories.fragments)).astype(np.int32) == 0
+    families = np.array([item.family for item in categories.items], object)[rows]
+    for family, nodes in categories.odd.items():
+        has_odd = total @ np.isin(np.arange(total.shape[1]), list(nodes)).astype(np.int32) > 0
+        keep &= ~(has_odd & (families == family).any(axis=1))
     if len(shape.letters) > 1 and categories.merged and not _ops(shape) <= {"|"}:
         keep &= total @ np.isin(np.arange(total.shape[1]), list(categories.merged)).astype(np.int32) == 0
     if "-" in _ops(shape):
@@ -172,7 +185,7 @@ def _deniable(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int
     """
     known = [categories.known.get(item.family) for item in categories.items]
     people = np.array([one is not None and one.of_people for one in known])
-    fit = np.array([one is None or (one.are_whole and not one.are_labels and not one.are_grades) for one in known])
+    fit = np.array([one is None or (one.are_whole and not _are_vague(one)) for one in known])
     jobs = np.array([not divided(item.phrase)[1] and are_people(item.phrase) for item in categories.items])
     last, others = rows[:, -1], rows[:, :-1]
     fit_here = fit[last] & (~people[last] | people[others].any(axis=1)) & (~jobs[last] | jobs[others].any(axis=1))
@@ -181,6 +194,11 @@ def _deniable(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int
     for column in range(kept.shape[1] - 1):
         related &= _are_related(categories, kept[:, column], kept[:, -1])
     return kept[related]
+
+
+def _are_vague(known: KnownValues) -> bool:
+    """Return whether nobody denies values of a family: labels, grades, years."""
+    return known.are_labels or known.are_grades or known.are_years
 
 
 def _are_related(
@@ -257,6 +275,40 @@ def _are_sparse(categories: Categories) -> NDArray[np.bool_]:
     """Return which categories are of a sparse family: most people, for example, have no value for languages spoken."""
     known = [categories.known.get(item.family) for item in categories.items]
     return np.array([one is not None and one.are_sparse for one in known], bool)
+
+
+def _beside_cut(categories: Categories, shape: Shape, rows: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the rows that ask for more than a value of which the source lists only the first few, or all rows.
+
+    *Movies that star Ann Lee* would miss those in which she is the fourth actor, and readers know what she did with
+    a director. A union of such actors stays: nobody
+    has its whole list in mind.
+    """
+    known = [categories.known.get(item.family) for item in categories.items]
+    cut = np.array([one is not None and one.are_cut for one in known], bool)
+    of_people = np.array([one is not None and one.of_people for one in known], bool)
+    if len(shape.letters) > 1 and _ops(shape) <= {"|"}:
+        return rows
+    asked = rows[:, :-1] if "-" in _ops(shape) else rows
+    kept: NDArray[np.int32] = rows[~(cut[asked].any(axis=1) & (cut | of_people)[asked].all(axis=1))]
+    return kept if len(kept) else rows
+
+
+def _on_topic(categories: Categories, shape: Shape, rows: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the rows that do not begin with all works of a year, a country or a grade, or all rows.
+
+    *Movies from 1984 that are not in the Horror genre* serves no want, and nobody believes *movies from 1937* whole.
+    """
+    is_open = len(shape.letters) == 1 or "-" in _ops(shape)
+    is_of_works = is_untyped(categories.domain) or type_noun(categories.domain).rpartition(" ")[2] in WORKS
+    if not is_open or not is_of_works:
+        return rows
+    known = [categories.known.get(item.family) for item in categories.items]
+    are_general = np.array(
+        [one is not None and (one.mean < _ONE or one.are_years) and not one.of_people for one in known], bool
+    )
+    kept: NDArray[np.int32] = rows[~are_general[rows[:, :-1] if len(shape.letters) > 1 else rows].all(axis=1)]
+    return kept if len(kept) else rows
 
 
 def _are_bare(categories: Categories) -> NDArray[np.bool_]:

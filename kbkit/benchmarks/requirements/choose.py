@@ -37,6 +37,9 @@ ITEM, STORY, CLAUSE, AMOUNT = "item", "story", "clause", "amount"
 bounds of numbers other than years."""
 _MAX_PHRASES = 60
 """Telling phrases of a gold answer that are considered."""
+_COMMON_ROLE = {False: 0.0006, True: 0.0025}
+"""Maximum fraction of the stories that mention a role, of one word and of more: many stories have a lawyer, and not all
+of their texts say so; a science teacher is another matter."""
 _MAX_NEIGHBORS = 2_000
 _GOLDS, _CONSIDERED = 6, 20
 """Candidates that are tried as the gold answer until about as many as wanted meet the requirements, and candidates
@@ -67,6 +70,11 @@ class _Option:
     def is_bound(self) -> bool:
         """Whether it compares a number."""
         return isinstance(self.requirement, WordedCondition) and self.requirement.is_bound
+
+    @property
+    def is_amount(self) -> bool:
+        """Whether it compares a number that is no year."""
+        return isinstance(self.requirement, WordedCondition) and self.is_bound and not self.requirement.is_date
 
     @property
     def is_clause(self) -> bool:
@@ -297,6 +305,11 @@ class Chooser:
             kind = ITEM if is_item(phrase) else CLAUSE if phrase.predicates else STORY * tells_story(document, noun)
             if kind in without:
                 continue
+            if (
+                kind == STORY
+                and self._texts_of(document.type).share(phrase.forms) > _COMMON_ROLE[len(phrase.forms) > 1]
+            ):
+                continue  # a lawyer: films with one need not say so
             if not self._texts_of(document.type).mention(phrase.forms, candidates):
                 continue
             mask = self.mentions.mask(phrase.forms, candidates)
@@ -350,6 +363,8 @@ class Chooser:
             apart = np.array([[a.words.isdisjoint(b.words) for b in options] for a in options])
             are_bounds = np.array([option.is_bound for option in options])
             useful &= ~(are_bounds[:, None] & are_bounds[None, :])
+            are_amounts = np.array([option.is_amount for option in options])  # not: tagged 'woods' and 135 minutes long
+            useful &= ~(are_amounts[:, None] & is_term[None, :]) & ~(is_term[:, None] & are_amounts[None, :])
             cost = np.where(useful & apart, np.abs(common - wanted) / wanted, np.inf)
             cost[np.tril_indices(len(options))] = np.inf
         if not np.isfinite(cost).any():
@@ -373,6 +388,8 @@ class Chooser:
         words = frozenset[str]().union(*(option.words for option in chosen))
         has_bound = any(option.is_bound for option in chosen)
         free = [one for one in options if one.words.isdisjoint(words) and not (has_bound and one.is_bound)]
+        free = [one for one in free if not (any(o.is_phrase for o in chosen) and one.is_amount)]
+        free = [one for one in free if not (any(o.is_amount for o in chosen) and one.is_phrase)]
         free = [
             option for option in free if min(wanted, int(kept.sum())) <= int((option.mask & kept).sum()) < kept.sum()
         ]

@@ -36,7 +36,14 @@ _VERBS = {"duration": "last", "score": "score", "area": "cover"}
 """Words for a measure: the adjective after an amount (*5,000 m high*), and the verb before it (*lasts 90 minutes*)."""
 
 
+POPULATION = "population"
+_LARGER = {True: "larger than {}", False: "smaller than {}"}
+"""Words for an area beyond a bound."""
 _ROUND_YEARS = 5
+_ISSUED = {
+    "released": ("album", "film", "movie", "song"), "published": ("article", "book", "novel", "paper", "publication"),
+}  # fmt: skip
+"""What happened to works in their year."""
 _HOME = "headquarters"
 _GROUPS = frozenset(("family", "genre", "series"))
 """Nouns of groups that things belong to."""
@@ -72,9 +79,11 @@ class WordedCondition:
 
 
 def between(
-    attribute: Attribute, low: float, high: float, *, are_years: bool, without_bound: bool = False
+    attribute: Attribute, low: float, high: float, *, are_years: bool, without_bound: bool = False, things: str = ""
 ) -> WordedCondition:
     """Return the condition that an attribute is from ``low`` to ``high``, one of which may be infinite.
+
+    ``things``: the noun of what has it; a movie's year is that in which it was released.
 
     ``without_bound``: amounts equal to the bound do not meet it.
     """
@@ -83,13 +92,21 @@ def between(
     bounds += [("<" if without_bound else "<=", high)] if math.isfinite(high) else []
     test = ", ".join(f"{name} {op} {_literal(bound)}" for op, bound in bounds)
     if are_years:
-        return WordedCondition(attribute.name, test, _years(attribute, low, high), is_bound=True, is_date=True)
+        return WordedCondition(attribute.name, test, _years(attribute, low, high, things), is_bound=True, is_date=True)
     noun, unit = _noun_and_unit(attribute)
+    if are_people := noun == POPULATION and not unit:
+        noun = "inhabitants"
     is_least = math.isfinite(low)
     number = _number(low if is_least else high)
     if english.is_plural(noun) and not unit:  # at least 2,000 votes
         amounts = [f"{bound.format(number)} {noun}" for bound in (_MORE if without_bound else _COUNT)[is_least]]
-        return WordedCondition(attribute.name, test, tuple(map(_having, amounts)), is_bound=True)
+        wordings = [_having(amount) for amount in amounts]
+        if are_people:  # with over 5 million people, home to at least 5 million people
+            people = [amount.replace(noun, "people") for amount in amounts]
+            wordings += [_having(amount) for amount in people]
+            wordings += [ConditionWords(f"is home to {one}", f"are home to {one}", modifier=f"home to {one}")
+                         for one in people]  # fmt: skip
+        return WordedCondition(attribute.name, test, tuple(wordings), is_bound=True)
     value = " ".join(filter(None, (number, unit)))
     said = (_OVER if without_bound else _AMOUNT)[is_least]
     amounts = [english.with_article(f"{noun} of {bound.format(value)}") for bound in said]
@@ -107,6 +124,9 @@ def _measured(noun: str, value: str, bounds: Sequence[str]) -> list[ConditionWor
                 more = frame_file("tables")["adjectives"][noun][1 if known else 2]
                 said = [said[0], *[f"{more} than {value}"] * 2]
         words += [ConditionWords(f"is {text}", f"are {text}", modifier=text) for text in said]
+    if noun == "area" and bounds in _OVER.values():  # larger than 5,000 km²
+        larger = _LARGER[bounds == _OVER[True]].format(value)
+        words += [ConditionWords(f"is {larger}", f"are {larger}", modifier=larger)] * len(bounds)
     if verb := _VERBS.get(noun):
         for bound in bounds:
             text = bound.format(value)
@@ -119,7 +139,7 @@ def _having(amount: str) -> ConditionWords:
     return ConditionWords(f"has {amount}", f"have {amount}", modifier=f"with {amount}")
 
 
-def _years(attribute: Attribute, low: float, high: float) -> tuple[ConditionWords, ...]:
+def _years(attribute: Attribute, low: float, high: float, things: str) -> tuple[ConditionWords, ...]:
     first, last = (f"{bound:.0f}" if math.isfinite(bound) else "" for bound in (low, high))
     noun, _ = _noun_and_unit(attribute)
     is_participle = english.is_participle(noun)
@@ -139,6 +159,12 @@ def _years(attribute: Attribute, low: float, high: float) -> tuple[ConditionWord
         return tuple(ConditionWords(f"was {when}", f"were {when}", modifier=when) for when in during)
     if noun == "year":
         words = [ConditionWords(f"is from {s}", f"are from {s}", modifier=f"from {s}") for s in spans]
+        if issued := next((verb for verb, works in _ISSUED.items() if things.rpartition(" ")[2] in works), ""):
+            when = [span if span.startswith("before") else f"in {span}" for span in spans]
+            when = (
+                [f"between {first} and {last}"] if first and last and high > low + 1 and spans[0][:3] != "the" else when
+            )
+            words += [ConditionWords(f"was {issued} {s}", f"were {issued} {s}", modifier=f"{issued} {s}") for s in when]
         decade = spans[0].removeprefix("the ") if spans[0].startswith("the ") else ""
         words += [ConditionWords(f"is from {spans[0]}", f"are from {spans[0]}", before=decade)] if decade else []
         return tuple(words)

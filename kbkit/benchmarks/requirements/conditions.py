@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from kbkit import english
 from kbkit.benchmarks.fit_nodes import are_codes, are_lists
+from kbkit.benchmarks.incomplete import subject_type
 from kbkit.benchmarks.predicates import CONSTANT, unfit_attribute
-from kbkit.benchmarks.requirements.condition_words import WordedCondition, between, equal, flag
+from kbkit.benchmarks.requirements.condition_words import POPULATION, WordedCondition, between, equal, flag
 from kbkit.english.attributes import attribute_words, is_flag, is_popularity
 from kbkit.english.readable import attribute_problem, is_placeholder
 from kbkit.english.types import type_noun
@@ -28,13 +29,16 @@ RATINGS = frozenset(("score", "rating", "stars"))
 """Attributes that get no upper bound: *with a rating of at most 3* is not a plausible question. Nor do popularity
 counts (:func:`kbkit.english.attributes.is_popularity`)."""
 _SIZES = frozenset("kilometres metres miles feet hectares".split())  # noqa: SIM905
-"""Units of sizes, which get no upper bound: there are always more small lakes than anyone lists."""
+"""Units of sizes, which get no upper bound unless the KB is about the type: there are always more small lakes than
+anyone lists."""
 _LEFT_OUT = 0.2
 """Minimum fraction of the rows that a bound leaves out."""
 _RANKS = (1.0, 1.5, 2.0, 3.0)
 """Ranks at which a threshold is tried, relative to the wanted number of answers."""
 _KNOWN = 3
 """Minimum number of nodes of the type within a bound: one that holds for a single node is that node's name."""
+_CLOSE = 0.1
+"""Distance of numbers of people from a bound, relative to it, below which they may be on either side by now."""
 _COARSE = 1_000
 """Numbers from which a bound has two digits that are not zero: 4,500, not 4,550."""
 _MAX_VALUES, _MAX_LENGTH = 50, 30
@@ -47,6 +51,7 @@ class Conditions:
     def __init__(self, kb: KnowledgeBase, node_type: str) -> None:
         self._table = kb.schema.type(node_type).table
         self._noun = type_noun(node_type).casefold()
+        self._is_whole = node_type == subject_type(kb)
         self._tables = kb.tables
         self._numeric: list[Attribute] = []
         self._texts: list[Attribute] = []
@@ -111,16 +116,20 @@ class Conditions:
             words = attribute_words(attribute)
             counts_people = is_popularity(words.counts or words.noun)
             is_size = words.unit is not None and words.unit.words.rpartition(" ")[2] in _SIZES
+            is_size = is_size and not self._is_whole
             is_open = counts_people or is_size or words.noun.rpartition(" ")[2] in RATINGS
-            intervals = _intervals(column, gold, wanted, are_years=_are_years(attribute, column))
+            are_years = _are_years(attribute, column)
+            intervals = _intervals(column, gold, wanted, are_years=are_years)
+            intervals = _known_years(intervals, self._all(attribute)) if are_years else intervals
             for low, high in [(rounded(low), high) for low, high in intervals] if counts_people else intervals:
                 mask = (column >= low) & (column <= high)
+                if words.noun == POPULATION and not _is_clear(column, low, high):
+                    continue
                 every = self._all(attribute)
                 if ((every >= low) & (every <= high)).sum() < _KNOWN:
                     continue
                 if mask[gold] and mask.mean() <= 1 - _LEFT_OUT and not (is_open and math.isinf(low)):
-                    are_years = _are_years(attribute, column)
-                    conditions.append((between(attribute, low, high, are_years=are_years), mask))
+                    conditions.append((between(attribute, low, high, are_years=are_years, things=self._noun), mask))
                     is_strict = not (are_years or counts_people or np.isin(column, (low, high)).any())
                     if is_strict:  # over 4,000 m high
                         over = between(attribute, low, high, are_years=False, without_bound=True)
@@ -178,6 +187,24 @@ def _intervals(column: NDArray[np.float64], gold: int, wanted: int, *, are_years
         decade = math.floor(value / 10) * 10.0
         ranges.append((decade, decade + 9))
     return list(dict.fromkeys((low, high) for low, high in ranges if low < high))
+
+
+def _is_clear(column: NDArray[np.float64], low: float, high: float) -> bool:
+    """Return whether no number of people is close to a bound, which is as round as people say: numbers change."""
+    bound = low if math.isfinite(low) else high
+    step = 10.0 ** math.floor(math.log10(abs(bound))) / 2 if bound else 1.0
+    is_round = abs(bound / step - round(bound / step)) < _CLOSE
+    return is_round and bool((np.abs(column - bound) > _CLOSE * bound).all())
+
+
+def _known_years(intervals: Sequence[tuple[float, float]], every: NDArray[np.float64]) -> list[tuple[float, float]]:
+    """Return intervals of years that end with the last year of the KB at the latest: what came later is not in it.
+
+    A decade that had not ended by then is left out.
+    """
+    last = float(every.max())
+    ended = [(low, last if math.isinf(high) else high) for low, high in intervals]
+    return list(dict.fromkeys((low, high) for low, high in ended if low < high <= last))
 
 
 def rounded(bound: float) -> float:

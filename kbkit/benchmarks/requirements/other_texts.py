@@ -41,6 +41,11 @@ class OtherTexts:
             nodes = np.sort(np.random.default_rng(0).choice(nodes, _MOST, replace=False))
         return cls(read(nodes.tolist()), mentions)
 
+    def share(self, forms: Sequence[str]) -> float:
+        """Return the fraction of the documents that have all of some forms."""
+        nodes = set.intersection(*(self._nodes.get(form, set()) for form in forms))
+        return len(nodes) / max(1, len(self._texts))
+
     def mention(self, forms: Sequence[str], candidates: Collection[int]) -> bool:
         """Return whether a document of no candidate has some forms in this order."""
         wanted, known = f" {' '.join(forms)} ", [self._nodes.get(form, set()) for form in forms]

@@ -10,22 +10,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kbkit.answers.algebra import Difference, Hop, Lookup, Operator, Plan
+from kbkit.answers.algebra import Difference, Hop, Intersection, Lookup, Operator, Plan
 from kbkit.answers.operator_tree import operators
 from kbkit.answers.parse import parse
 from kbkit.answers.wording import noun_of, noun_phrase
-from kbkit.benchmarks.fit_nodes import below, coverage, head_nouns, is_function, is_sparse, lists_cut, mixed_types
+from kbkit.benchmarks.fit_nodes import (
+    COVERED_HEADS,
+    below,
+    coverage,
+    head_nouns,
+    is_function,
+    is_sparse,
+    lists_cut,
+    mixed_types,
+)
+from kbkit.benchmarks.incomplete import is_sample
 from kbkit.benchmarks.predicates import unfit_expression
+from kbkit.english.markers import is_marker
 from kbkit.english.relations import Link
-from kbkit.english.roles import is_untyped
+from kbkit.english.roles import is_untyped, tail_noun
 from kbkit.english.types import THING, WORKS, are_people, type_noun
 from kbkit.english.words import is_person
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Schema
 
 
-def implausible(kb: KnowledgeBase, expression: str) -> str:
-    """Return why a reader would not ask for the answers of an expression, or ""."""
+def implausible(kb: KnowledgeBase, expression: str, *, samples: bool = False) -> str:
+    """Return why a reader would not ask for the answers of an expression, or "".
+
+    ``samples``: answers may be of types of which the KB has only some nodes.
+    """
     tree = parse(expression)
     if why := unfit_expression(kb, tree):
         return why
@@ -34,6 +48,8 @@ def implausible(kb: KnowledgeBase, expression: str) -> str:
     heads = head_nouns(kb)
     if root.type and type_noun(root.type) == THING and not (heads and noun_phrase(plan, kb.schema, heads)):
         return f"{root.type} says nothing of its nodes"
+    if root.type and not samples and is_sample(kb, root.type):
+        return f"the KB has only some nodes of type {root.type}"
     if mixed := mixed_types(kb).intersection(one.type or "" for one in operators(root) if isinstance(one, Hop)):
         return f"nodes of type {min(mixed)} are of several kinds"
     if name := _ambiguous(kb.schema, root):
@@ -129,15 +145,41 @@ def _cut(kb: KnowledgeBase, root: Operator) -> str:
         back = [(relation, not forward) for relation, forward in ways]
         if lists_cut(kb, hop.source.type, ways) or (_hops(root) and lists_cut(kb, hop.type, back)):
             return hop.moves[0].relation
+    joined = root.left if isinstance(root, Difference) else root
+    if isinstance(joined, Intersection):
+        cut = [part for part in joined.parts if _leads_back_to_cut(kb, part)]
+        if cut and all(part in cut or _names_person(kb, part) for part in joined.parts):
+            return next(hop.moves[0].relation for hop in cut if isinstance(hop, Hop))
     return ""
 
 
+def _names_person(kb: KnowledgeBase, part: Operator) -> bool:
+    """Return whether a step begins at a person: readers know what an actor did with a director."""
+    if not isinstance(part, Hop) or not is_untyped(part.source.type):
+        return isinstance(part, Hop) and are_people(part.source.type or "")
+    return all(not move.forward and is_person(tail_noun(kb.schema.relation(move.relation))) for move in part.moves)
+
+
+def rests_on_cut(kb: KnowledgeBase, expression: str) -> bool:
+    """Return whether an expression is all nodes with one value of which a source lists the first few: *films that star
+    X* would leave out those in which X is the fourth actor. A requirement makes such films hard to name.
+    """
+    return _leads_back_to_cut(kb, kb.session.resolved(parse(expression), expression).root)
+
+
+def _leads_back_to_cut(kb: KnowledgeBase, part: Operator) -> bool:
+    """Return whether a step leads from a value, not a label, to the nodes with it of which only a few are listed."""
+    if not isinstance(part, Hop) or is_marker(part.source.type or ""):
+        return False
+    return lists_cut(kb, part.type, [(move.relation, not move.forward) for move in part.moves])
+
+
 def _of_few_heads(kb: KnowledgeBase, relation: str, heads: Mapping[str, str]) -> bool:
-    """Return whether fewer than half of the nodes without a type that have a noun, such as films, have a relation."""
+    """Return whether too few of the nodes without a type that have a noun, such as films, have a relation."""
     like = [name for name, noun in heads.items() if noun == heads[relation]]
     members = kb.session.members(None)
     counts = {name: int((kb.session.move(name, True).ranges(members)[1] > 0).sum()) for name in like}
-    return 2 * counts[relation] < max(counts.values())
+    return counts[relation] < COVERED_HEADS * max(counts.values())
 
 
 def asks_for_own_parts(kb: KnowledgeBase, expression: str) -> bool:

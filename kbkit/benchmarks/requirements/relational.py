@@ -26,10 +26,10 @@ from kbkit.benchmarks.fit_nodes import (
     head_nouns,
     is_function,
     left_out_markers,
-    merged_nodes,
     nameless_types,
     unnamed,
 )
+from kbkit.benchmarks.incomplete import Unlisted, doubtful_nodes, rivals
 from kbkit.benchmarks.pipeline import Row, Stage
 from kbkit.benchmarks.requirements.choose import AMOUNT, CLAUSE, ITEM, STORY
 from kbkit.benchmarks.requirements.plausible import implausible
@@ -50,8 +50,8 @@ _SUGGESTED = 36
 """Number of suggested templates to use, alternating between types of answers."""
 _CONSIDERED = 200
 _ROUNDS = 4
-_USES, _SHARE = 2, 40
-"""An entity is named in at most 2 queries, or in 1 of 40 queries of a large dataset; see :func:`_spread`."""
+_USES, _SHARE = 2, 100
+"""An entity is named in at most 2 queries, or in 1 of 100 queries of a large dataset; see :func:`_spread`."""
 _SPARE = 5
 """Groundings to draw for each that is needed: some have ambiguous names, or were drawn before."""
 _TIERS = (60, 20, 6)
@@ -132,12 +132,19 @@ def _catalogue(kb: KnowledgeBase, group: list[Template], name: str) -> list[Temp
     return [template for template, problem in zip(group, problems, strict=True) if not problem]
 
 
-def suggested(kb: KnowledgeBase, seed: int, least: int = 1) -> list[Template]:
-    """Return templates from the schema that read well, alternating between types of answers, with texts if possible.
+def suggested(kb: KnowledgeBase, seed: int, least: int = 1, *, samples: bool = False) -> list[Template]:
+    """Return templates from the schema that read well, with texts if possible.
 
-    Plausible templates (:mod:`plausible`) and templates with groundings of at least ``least`` answers are preferred.
+    They alternate between types of answers and between one and two named things. Plausible templates
+    (:mod:`plausible`) and templates with groundings of at least ``least`` answers are preferred. ``samples``: as in
+    :func:`implausible`.
     """
     frame = _readable(kb, suggest(kb.session, _CONSIDERED, seed, least))
+    if least > 1:  # two named things need no requirement, which would choose among the candidates
+        others = _readable(kb, suggest(kb.session, _CONSIDERED, seed))
+        are_pairs = pl.Series([len(syntax.slots(parse(one))) > 1 for one in others["expression"]], dtype=pl.Boolean)
+        pairs = others.filter(are_pairs).join(frame, on="expression", how="anti", maintain_order="left")
+        frame = pl.concat([frame, pairs]).sort("groundings", "expression", descending=[True, False])
     if frame.is_empty() and least > 1:
         frame = _readable(kb, suggest(kb.session, _CONSIDERED, seed))
     if frame.is_empty():
@@ -152,9 +159,13 @@ def suggested(kb: KnowledgeBase, seed: int, least: int = 1) -> list[Template]:
             message = f"No template can be worded: the label of relation {name} has {problem}"
             raise KbError(message, f"{REMEDY}, or use ", *hint[1:])
         raise KbError("The schema suggests no template whose answers have texts", *hint)
-    asked = pl.Series([not implausible(kb, expression) for expression in frame["expression"]], dtype=pl.Boolean)
+    asked = pl.Series(
+        [not implausible(kb, expression, samples=samples) for expression in frame["expression"]], dtype=pl.Boolean
+    )
     frame = frame.filter(asked) if asked.any() else frame
-    turn = pl.int_range(pl.len()).over("answer")
+    slots = pl.Series("slots", [len(syntax.slots(parse(one))) for one in frame["expression"]], dtype=pl.Int64)
+    frame = frame.with_columns(slots)
+    turn = pl.int_range(pl.len()).over("answer", "slots")
     rows = frame.with_columns(turn.alias("turn")).sort("turn", maintain_order=True).head(_SUGGESTED)
     suggestions = []
     for name, expression, answer, question in rows.select("template", "expression", "answer", "question").iter_rows():
@@ -260,12 +271,12 @@ def steps_of(template: Template) -> int:
 def unasked(kb: KnowledgeBase, template: Template) -> set[str]:
     """Return the kinds of requirements that a question with a template does not have: three are contrived.
 
-    They are items of lists, clauses and amounts beside two named things or labels, and what happens in a story but of
-    the works of a person.
+    They are items of lists, clauses and amounts beside two named things, labels or chains, and what happens in a story
+    but of the works of a person.
     """
     plan = kb.session.resolved(template.tree(), template.expression)
     types = {operator.type or "" for operator in operators(plan.root)}
-    is_pair = len(plan.slots) > 1
+    is_pair = len(plan.slots) > 1 or steps_of(template) > 1
     kinds = {ITEM, CLAUSE} if is_pair or any(map(is_marker, types)) else set()
     nouns = slot_nouns(plan, kb.schema, head_nouns(kb) or {})
     named = [nouns.get(p.source.name, p.type or "") for p in plan.parameters if isinstance(p.source, syntax.Slot)]
@@ -299,7 +310,7 @@ def draw(
     uses: Counter[tuple[str, str]] = Counter()
     most = max(_USES, len(wanted) // _SHARE)
     left = np.sort(wanted)[::-1]
-    merged = merged_nodes(kb)
+    doubtful = doubtful_nodes(kb)
     tiers = [tier for tier in _TIERS if bounds[0] < tier <= bounds[1]]
     for tier in [*tiers, *sorted({bounds[0], min(fewest or bounds[0], bounds[0])}, reverse=True)]:
         if not len(left):
@@ -307,7 +318,8 @@ def draw(
         count = int((2 * left >= tier).sum()) if tier > bounds[0] else len(left)
         if not count:
             continue
-        frames = _samples(kb, chosen, _SPARE * count, seed, (tier, bounds[1]), weight)
+        lowest = [_least(template, tier, bounds[0], fewest) for template in chosen]
+        frames = _samples(kb, chosen, _SPARE * count, seed, [(low, bounds[1]) for low in lowest], weight)
         drawn = [
             grounding
             for template, frame in zip(chosen, frames, strict=True)
@@ -315,7 +327,9 @@ def draw(
         ]
         drawn = _with_named_answers(kb, unambiguous(kb, drawn))
         order = np.random.default_rng((seed, tier)).permutation(len(drawn)).tolist()
-        order.sort(key=lambda at: not merged.isdisjoint(drawn[at].candidates))  # they are dropped if they are answers
+        turns = _turns([drawn[at].template for at in order])
+        order = [order[at] for at in np.argsort(turns, kind="stable").tolist()]  # templates in turn
+        order.sort(key=lambda at: not doubtful.isdisjoint(drawn[at].candidates))  # they are dropped if they are answers
         new = _spread([drawn[at] for at in order if drawn[at].expression not in by_expression], count, uses, most)
         by_expression |= {grounding.expression: grounding for grounding in new}
         for grounding, number in zip(new, left.tolist(), strict=False):
@@ -329,6 +343,22 @@ def draw(
     return [replace(rows[at], id=str(number)) for number, at in enumerate(order)]
 
 
+def _least(template: Template, tier: int, least: int, fewest: int | None) -> int:
+    """Return the minimum number of candidates of a template; fewer for two named things, which need no requirement."""
+    is_pair = len(syntax.slots(template.tree())) > 1
+    return 1 if is_pair and tier <= least and fewest else tier
+
+
+def _turns(names: Sequence[str]) -> list[int]:
+    """Return for each name how often it occurs before."""
+    seen: Counter[str] = Counter()
+    turns = []
+    for name in names:
+        turns.append(seen[name])
+        seen[name] += 1
+    return turns
+
+
 def _with_named_answers(kb: KnowledgeBase, drawn: Sequence[Grounding]) -> list[Grounding]:
     """Return the groundings all of whose candidates have names: no reader knows what *277* or *Q42* is."""
     unknown = unnamed(kb, {node for grounding in drawn for node in grounding.candidates})
@@ -338,10 +368,10 @@ def _with_named_answers(kb: KnowledgeBase, drawn: Sequence[Grounding]) -> list[G
 def _spread(drawn: Sequence[Grounding], count: int, uses: Counter[tuple[str, str]], most: int) -> list[Grounding]:
     """Return up to ``count`` groundings, each entity named at most ``most`` times, and add them to ``uses``.
 
-    If that leaves too few groundings, the limit is doubled.
+    If that leaves too few groundings, the limit is doubled up to three times.
     """
     chosen: dict[str, Grounding] = {}
-    for limit in (most, 2 * most):
+    for limit in (most, 2 * most, 4 * most, 8 * most):
         for grounding in drawn:
             named = [(entity.type, entity.key) for entity in grounding.slots.values()]
             is_new = len(chosen) < count and grounding.expression not in chosen
@@ -354,14 +384,14 @@ def _spread(drawn: Sequence[Grounding], count: int, uses: Counter[tuple[str, str
 def unambiguous(kb: KnowledgeBase, drawn: Sequence[Grounding]) -> list[Grounding]:
     """Return the groundings whose names are different and tell something, each of one node of its type.
 
-    Row numbers, the labels of :func:`left_out_markers` and the nodes of :func:`merged_nodes` tell nothing.
+    Row numbers, the labels of :func:`left_out_markers` and the nodes of :func:`doubtful_nodes` tell nothing.
     """
     names: dict[str, set[str]] = {}
     for grounding in drawn:
         for entity in grounding.slots.values():
             names.setdefault(entity.type, set()).add(entity.name)
     clear: set[tuple[str, str]] = set()
-    left_out = {*left_out_markers(kb), *merged_nodes(kb)}
+    left_out = {*left_out_markers(kb), *doubtful_nodes(kb)}
     for kind, of_kind in names.items():
         ordered = sorted(of_kind)
         ids = kb.stores.nodes.unique_ids_by_name(kind or None, ordered)
@@ -380,12 +410,12 @@ def unambiguous(kb: KnowledgeBase, drawn: Sequence[Grounding]) -> list[Grounding
 
 
 def _samples(
-    kb: KnowledgeBase, chosen: Sequence[Template], count: int, seed: int, bounds: tuple[int, int], weight: str
+    kb: KnowledgeBase, chosen: Sequence[Template], count: int, seed: int, bounds: Sequence[tuple[int, int]], weight: str
 ) -> list[pl.DataFrame]:
-    """Sample groundings of each template; templates with many make up for those with few."""
+    """Sample groundings of each template, with its bounds; templates with many make up for those with few."""
     share = -(-count // len(chosen))
     sizes = [share] * len(chosen)
-    frames = [kb.sample(t, n, seed, *bounds, weight) for t, n in zip(chosen, sizes, strict=True)]
+    frames = [kb.sample(t, n, seed, *own, weight) for t, n, own in zip(chosen, sizes, bounds, strict=True)]
     for _ in range(_ROUNDS):
         missing = count - sum(frame.height for frame in frames)
         with_more = [i for i, frame in enumerate(frames) if frame.height >= sizes[i]]
@@ -393,7 +423,7 @@ def _samples(
             break
         for i in with_more:
             sizes[i] += -(-missing // len(with_more))
-            frames[i] = kb.sample(chosen[i], sizes[i], seed, *bounds, weight)
+            frames[i] = kb.sample(chosen[i], sizes[i], seed, *bounds[i], weight)
     return frames
 
 
@@ -408,6 +438,8 @@ def groundings(kb: KnowledgeBase, template: Template, frame: pl.DataFrame) -> li
     answers = kb.answers_many(template, bindings).group_by("binding", maintain_order=True).agg("node")
     candidates = dict(answers.iter_rows())
     sizes = {binding: len(nodes) for binding, nodes in candidates.items()}
+    unlisted = Unlisted(kb, plan.root)
+    disputed = rivals(kb, plan.root) if steps_of(template) > 1 else frozenset()
     unfit = unfit_bindings(kb, template, phrase(kb, template), types, bindings, sizes)
     return [
         Grounding(
@@ -420,4 +452,6 @@ def groundings(kb: KnowledgeBase, template: Template, frame: pl.DataFrame) -> li
         )
         for i, row in enumerate(frame.iter_rows(named=True))
         if i not in unfit
+        and disputed.isdisjoint(candidates.get(i, []))
+        and not unlisted.may_be_among(candidates.get(i, []))
     ]

@@ -14,6 +14,9 @@ from kbkit.benchmarks.requirements.relational import Grounding
 from kbkit.benchmarks.requirements.textual import Requirement, TextProperty
 from kbkit.benchmarks.requirements.verify import Verified
 
+_FEW = 4
+"""Candidates below which a reader would name them."""
+
 
 def with_few_mentions(complete: Sequence[Item], count: int) -> list[Item]:
     """Return drafts without those that ask for what a description mentions, if enough others are left."""
@@ -33,13 +36,13 @@ def selected(
 ) -> list[Item]:
     """Return up to ``count`` queries whose numbers of answers fit the target best.
 
-    Trivial queries are used if there are too few others, and near duplicates never.
+    Trivial queries, and those that choose among few, are used if there are too few others; near duplicates never.
     """
-    plain = sorted(complete, key=lambda query: _is_trivial(query, templates))
+    plain = sorted(complete, key=lambda query: (_is_trivial(query, templates), _is_of_few(query)))
     known = [plain[position] for position in distinct([_names_and_answers(query) for query in plain])]
     first = {_stated(query): query for query in reversed(known)}
     known = [query for query in known if not _stated(query)[0] or first[_stated(query)] is query]
-    others = sum(not _is_trivial(query, templates) for query in known)
+    others = sum(not _is_trivial(query, templates) and not _is_of_few(query) for query in known)
     known = known[: max(others, count)]
     wanted = target.counts(min(count, len(known)), max_answers)
     return [known[position] for position in select([len(query[Verified].answers) for query in known], wanted)]
@@ -52,7 +55,13 @@ def _is_trivial(query: Item, templates: Mapping[str, Template]) -> bool:
         name.startswith(relational.SUGGEST)
         and not query[Requirement].properties
         and relational.steps_of(templates[name]) < 2
+        and len(query[Grounding].slots) < 2
     )
+
+
+def _is_of_few(query: Item) -> bool:
+    """Return whether conditions choose among few: *which of the two countries on Lake Nasser has 50 million people*."""
+    return bool(query[Requirement].properties) and len(query[Grounding].candidates) < _FEW
 
 
 def _stated(query: Item) -> tuple[tuple[str, ...], frozenset[str]]:

@@ -15,6 +15,7 @@ from kbkit.answers.wording import slot_nouns
 from kbkit.benchmarks.documents import Document, TextPassage, read_documents, types_with_text
 from kbkit.benchmarks.evidence import Matcher, leaks
 from kbkit.benchmarks.fit_nodes import MERGED, head_nouns, merged_nodes
+from kbkit.benchmarks.incomplete import FRAGMENT, ODD, fragments, odd_nodes
 from kbkit.benchmarks.left_out import REASON, LeftOutWords, left_out_words
 from kbkit.benchmarks.pipeline import Item, Pipeline
 from kbkit.benchmarks.recorded import models, origin
@@ -23,7 +24,7 @@ from kbkit.benchmarks.requirements import products as goods
 from kbkit.benchmarks.requirements.answer_counts import Target
 from kbkit.benchmarks.requirements.choose import Chooser, fits
 from kbkit.benchmarks.requirements.fuse import FUSED, FusedQuery, count_words
-from kbkit.benchmarks.requirements.plausible import asks_for_own_parts
+from kbkit.benchmarks.requirements.plausible import asks_for_own_parts, rests_on_cut
 from kbkit.benchmarks.requirements.relational import RELATIONAL, Grounding, NamedEntity
 from kbkit.benchmarks.requirements.settings import NAME_TEXT, RequirementSettings
 from kbkit.benchmarks.requirements.textual import READER, TEXTUAL, Requirement, TextProperty
@@ -93,6 +94,12 @@ class StagesRun:
         return frozenset(one.id for one in suggested if asks_for_own_parts(self.kb, one.expression))
 
     @cached_property
+    def _cut(self) -> frozenset[str]:
+        """The suggested templates whose answers no requirement would make those of a cut list."""
+        suggested = [one for one in self.templates.values() if one.id.startswith(relational.SUGGEST)]
+        return frozenset(one.id for one in suggested if rests_on_cut(self.kb, one.expression))
+
+    @cached_property
     def years(self) -> WorkYears:
         """The years of works, whose titles several share."""
         return WorkYears(self.kb)
@@ -101,6 +108,16 @@ class StagesRun:
     def merged(self) -> frozenset[int]:
         """The nodes that are several things in one, which answer no question."""
         return merged_nodes(self.kb)
+
+    @cached_property
+    def fragments(self) -> frozenset[int]:
+        """The nodes that are of another kind than their type says."""
+        return fragments(self.kb)
+
+    def odd(self, query: Item) -> frozenset[int]:
+        """Return the nodes with an odd value of a relation that a query names."""
+        names = relational.relations_of(self.templates[query[Grounding].template])
+        return frozenset().union(*(odd_nodes(self.kb).get(name, frozenset()) for name in names))
 
     @property
     def target(self) -> Target:
@@ -243,10 +260,12 @@ class StagesRun:
                 has_any = node_type in self.types_with_text or bool(self.settings.text)
                 has_phrases_alone = chooser.has_phrases_alone(node_type)
                 may_stand = alone and (fits(len(nodes), wanted) or len(nodes) <= _FEW)
-                if may_stand and rng.random() < _RELATIONS and has_phrases_alone:
+                is_whole = template.id not in self._cut
+                if may_stand and is_whole and rng.random() < _RELATIONS and has_phrases_alone:
                     properties = []
                 is_pair = len(query[Grounding].slots) > 1
                 may_stand |= alone and (has_phrases_alone or is_pair) and len(nodes) <= self.max_answers
+                may_stand &= is_whole
                 if not properties and has_any and not may_stand:
                     dropped = "no telling phrase or condition"
             elif node_type in self.types_with_text:
@@ -433,6 +452,10 @@ class StagesRun:
             dropped = "the query names an answer"
         elif any(document.id in self.merged for document, _ in accepted):
             dropped = MERGED
+        elif any(document.id in self.fragments for document, _ in accepted):
+            dropped = FRAGMENT
+        elif any(document.id in self.odd(query) for document, _ in accepted):
+            dropped = ODD
         elif len(accepted) > self.max_answers:
             dropped = f"more than {self.max_answers} answers"
         if dropped:

@@ -10,7 +10,7 @@ from kbkit.answers import syntax
 from kbkit.answers.algebra import Hop, Lookup, Plan
 from kbkit.answers.operator_tree import operators
 from kbkit.answers.templates import Template
-from kbkit.benchmarks.fit_nodes import MISSING, is_optional, merged_nodes, wholes
+from kbkit.benchmarks.fit_nodes import MISSING, is_function, is_optional, merged_nodes, wholes
 from kbkit.english.noun_phrases import NounPhrase
 from kbkit.english.relations import roles_of
 from kbkit.english.roles import is_untyped
@@ -131,6 +131,8 @@ def _unfit_middles(
             }
             few = 1 if is_untyped(types[slot]) else _FEW
             is_riddle = is_named and ((len(middles) > 1) if leads_back else (len(middles) <= few))
+            # By a director of X: nearly all films have one, so that others may be mistakes.
+            is_riddle |= leads_back and len(middles) > 1 and is_function(kb, types[slot], moves)
             if is_riddle or not merged.isdisjoint(middles):
                 found.add(binding)
     return found

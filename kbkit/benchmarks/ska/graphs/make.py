@@ -40,6 +40,8 @@ _MIN_UNITS = 2 * _MIN_TRIPLES
 _SPARE = {False: (4.0, 10), True: (12.0, 150)}
 """Questions drawn for each instance, and some more, so that the numbers of positive units can be chosen; few have
 a text that says what those of other nodes say too."""
+_MORE = 3
+"""How many times as many questions are drawn where few can be asked."""
 _SIZES = {False: (0.05, 0.27, 0.24, 0.16, 0.28), True: (0.0, 0.2, 0.26, 0.24, 0.3)}
 """Shares of instances with 1, 2, 3, 4 and more positive units, without and with texts; means as in Table 1."""
 
@@ -71,7 +73,11 @@ def make(
         gathering.left_out.update({f"relation {name}, whose label has {why}": 1 for name, why in unclear.items()})
         known = templates() if templates else questions.templates(kb, gathering.seed)
         share, more = _SPARE[text]
-        drawn = questions.draw(kb, int(gathering.count * share) + more, gathering.seed, known, text=text)
+        number = int(gathering.count * share) + more
+        drawn = questions.draw(kb, number, gathering.seed, known, text=text)
+        if not drawn and text:  # an atlas may describe its lakes in other words than its countries
+            known = questions.templates(kb, gathering.seed, samples=True)
+            drawn = questions.draw(kb, _MORE * number, gathering.seed, known, text=True)
     drafts = Drafts(kb, text=text)
     ordered = _ordered(_drafted(drafts, drawn, max_positive, gathering, form), _SIZES[text])
     if not files:

@@ -24,15 +24,16 @@ from kbkit.answers.wording import noun_phrase
 from kbkit.benchmarks.dataset import QUERIES
 from kbkit.benchmarks.evidence import Matcher
 from kbkit.benchmarks.fit_nodes import MERGED, are_whole, below, head_nouns
+from kbkit.benchmarks.incomplete import FRAGMENT, ODD
 from kbkit.benchmarks.pipeline import Item
 from kbkit.benchmarks.predicates import fit_templates, unfit_expression, unfit_predicates
 from kbkit.benchmarks.requirements import relational
 from kbkit.benchmarks.requirements.answer_counts import Target
 from kbkit.benchmarks.requirements.choose import CONDITION, PHRASE, Chooser
 from kbkit.benchmarks.requirements.fuse import FusedQuery
-from kbkit.benchmarks.requirements.plausible import asks_for_own_parts, is_plain_chain
+from kbkit.benchmarks.requirements.plausible import asks_for_own_parts, implausible, is_plain_chain
 from kbkit.benchmarks.requirements.relational import Grounding
-from kbkit.benchmarks.requirements.settings import RequirementSettings, complete_settings
+from kbkit.benchmarks.requirements.settings import MIN_CANDIDATES, RequirementSettings, complete_settings
 from kbkit.benchmarks.requirements.stages import StagesRun
 from kbkit.benchmarks.requirements.textual import READER, Requirement, role_for
 from kbkit.benchmarks.ska.graphs.subgraphs import two_way
@@ -81,9 +82,13 @@ class GraphQuestion:
     answers: frozenset[str] = frozenset()
 
 
-def templates(kb: KnowledgeBase, seed: int) -> list[Template]:
-    """Return the templates of questions; raise :class:`KbError` if none fits."""
-    known = fit_templates(kb, relational.templates(kb, (), seed))
+def templates(kb: KnowledgeBase, seed: int, *, samples: bool = False) -> list[Template]:
+    """Return the templates of questions; raise :class:`KbError` if none fits.
+
+    ``samples``: answers may be of types of which the KB has only some nodes.
+    """
+    drawn = relational.suggested(kb, seed, samples=True) if samples else relational.templates(kb, (), seed)
+    known = fit_templates(kb, drawn)
     known = [one for one in known if not is_plain_chain(kb, one.expression)] or known
     return [one for one in known if not asks_for_own_parts(kb, one.expression)] or known
 
@@ -108,7 +113,8 @@ def draw(kb: KnowledgeBase, count: int, seed: int, templates: Sequence[Template]
     groups = {
         "relations": _alone(kb, chains, parts[0], seed) or _alone(kb, templates, parts[0], seed),
         "exclusions": _grounded(kb, pairs, parts[1], seed),
-        "conditions": _drawn(kb, by_attribute, wanted, seed + 1, _CANDIDATES),
+        "conditions": _drawn(kb, by_attribute, wanted, seed + 1, (MIN_CANDIDATES, _CANDIDATES[1]))
+        or _drawn(kb, by_attribute, wanted, seed + 1, _CANDIDATES),
     }
     return _mixed([_worded(run, rows, kind) for kind, rows in groups.items()])
 
@@ -163,6 +169,8 @@ def _exclusions(kb: KnowledgeBase, seed: int) -> list[tuple[Template, Template]]
         if sides is None or any(isinstance(p, syntax.Edge) and p.relation in unclear for p in _parts(sides)):
             continue
         slots = " ".join(f"<{slot}>" for slot in syntax.slots(sides[0]) + syntax.slots(sides[1]))
+        if implausible(kb, expression):
+            continue
         both = Template(f"suggest/{name}", expression, answer, slots)
         for number, (left, right) in enumerate((sides, sides[::-1])):
             without = str(syntax.combine("-", left, right))
@@ -246,7 +254,9 @@ def _known(kb: KnowledgeBase, template: Template) -> tuple[frozenset[int], bool]
 
 def _worded(run: StagesRun, rows: Sequence[Grounding], kind: str) -> list[GraphQuestion]:
     """Return the questions of groundings: with a condition, with phrases, or as they are."""
-    items = [Item(row) for row in rows if kind not in _PLAIN or run.merged.isdisjoint(row.candidates)]
+    doubtful = run.merged | run.fragments
+    items = [Item(row) for row in rows if kind not in _PLAIN or doubtful.isdisjoint(row.candidates)]
+    items = [item for item in items if kind not in _PLAIN or run.odd(item).isdisjoint(item[Grounding].candidates)]
     rows = [item[Grounding] for item in items]
     if kind == "phrases":
         required = _required(run, items, PHRASE, _MAX_PHRASES)
@@ -297,6 +307,8 @@ def _required(run: StagesRun, items: Sequence[Item], kind: str, limit: int) -> l
         answers = np.array(nodes)[meets].tolist()
         dropped = "" if properties else f"no telling {kind}"
         dropped = dropped or MERGED * (not run.merged.isdisjoint(answers))
+        dropped = dropped or ODD * (not run.odd(item).isdisjoint(answers))
+        dropped = dropped or FRAGMENT * (not run.fragments.isdisjoint(answers))
         rows.append(Requirement(item.id, gold, role.name, properties, len(answers), dropped=dropped))
     return rows
 

@@ -111,7 +111,7 @@ def amounts(column: WebColumn, row: int) -> Iterator[RowCondition]:
         bound = rounded(value) if is_open else _round_bound(value, other, column.decimals)
         mask = numbers >= bound if is_least else numbers <= bound
         sql = f"{column.number_sql} {'>=' if is_least else '<='} {bound:.10g}"
-        words = _amount(column, bound, is_least=is_least)
+        words = _amount(column, bound, float(known.max()), is_least=is_least)
         if words:
             yield RowCondition(column, sql, mask & np.isfinite(numbers), *words)
 
@@ -129,9 +129,11 @@ def _round_bound(value: float, other: float, decimals: int) -> float:
     return value
 
 
-def _amount(column: WebColumn, bound: float, *, is_least: bool) -> tuple[str, str, str] | None:
+def _amount(column: WebColumn, bound: float, last: float, *, is_least: bool) -> tuple[str, str, str] | None:
+    """Return a bound in words; ``last`` is the largest number: of later years the table knows nothing."""
     if column.kind == YEAR:
-        return _year(column, f"{bound:.0f} or {'later' if is_least else 'earlier'}")
+        return _year(column, (f"{bound:.0f} to {last:.0f}" if bound < last else f"{bound:.0f}")
+                     if is_least else f"{bound:.0f} or earlier")  # fmt: skip
     if column.kind != NUMBER or not wording.can_ask(column):
         return None
     shown = f"{bound:,.0f}" if bound == int(bound) else f"{bound:,.6g}"

@@ -18,8 +18,10 @@ from kbkit.benchmarks.ska.tables.wording import RowCondition
 from kbkit.english.askable import is_technical
 from kbkit.english.attributes import is_popularity
 from kbkit.english.names import listed_names
+from kbkit.english.stems import shares_stem
 from kbkit.english.types import WORKS
 from kbkit.english.verbs import GRADES
+from kbkit.english.words import is_person
 
 _T = TypeVar("_T")
 _MAX_KEY = 60
@@ -172,6 +174,8 @@ class Drafter:
         if found is None or not all(fit(row) for row in found[1]):
             return None
         clauses, rows = found
+        if self.noun in WORKS and not any(is_person(clause.column.noun) for clause in clauses):
+            return None  # the longest movie in Mandarin: nobody believes that the list is whole
         if self.table.is_part:
             return self._by_names(rows if all(self._can_name(self.key.cells[row]) for row in rows) else [])
         where = " AND ".join(clause.sql for clause in clauses)
@@ -207,7 +211,7 @@ class Drafter:
             return None
         column = _one_of(self.asked, rng)
         rows = self.some(1, rng, lambda row: self.has_value(column, row))
-        if not rows:
+        if not rows or shares_stem(column.cells[rows[0]], [self.key.cells[rows[0]]]):  # which country Bissau is in
             return None
         where = self.named(rows)
         text = wording.lookup(column, self.name(rows[0]), rng, self.noun)
@@ -272,12 +276,13 @@ class Drafter:
         return chosen, rows
 
     def same(self, count: int, rng: np.random.Generator) -> TableDraft | None:
-        """Ask which rows share a value with a named row."""
+        """Ask which rows share a value, but no place, with a named row."""
         columns = [
             c
             for c in self.asked
             if c.kind == CATEGORY and wording.can_ask(c) and not c.is_plural and " of the " not in c.noun
             and c.noun.rpartition(" ")[2] not in GRADES
+            and not wording.place_word(c, self.noun)  # of a country or a range a person would give the name
         ]  # fmt: skip
         if count < 2 or count > _MAX_ANSWERS or not columns or not self.noun:
             return None
@@ -295,23 +300,19 @@ class Drafter:
         )
         uses = f"{given} OR {column.sql} = {literal(cell)}"
         used = tuple(row for row, other in enumerate(column.cells) if other == cell)
-        where = wording.place_word(column, self.noun)
-        text = wording.drawn(
-            "same" + "_place" * bool(where),
-            rng,
-            rows=self.nouns,
-            noun=column.noun,
-            key=self.name(rows[0]),
-            where=where,
-        )
+        text = wording.drawn("same", rng, rows=self.nouns, noun=column.noun, key=self.name(rows[0]))
         return TableDraft("same", text, sql, uses, used, self.topics(rows))
 
     # -- groups of rows -----------------------------------------------------------------------------------------------
 
-    def _extreme(self, column: WebColumn, rows: Sequence[int], *, is_high: bool) -> bool:
-        """Return whether one of the rows has the largest (smallest) number alone."""
-        values = sorted((column.numbers[row] or 0 for row in rows), reverse=is_high)
-        return values[0] != values[1]
+    def _extreme(self, column: WebColumn, group: RowGroup, *, is_high: bool) -> bool:
+        """Return whether one of the rows has the largest (smallest) number alone, and not that of all rows: what they
+        share would say nothing.
+        """
+        values = sorted((column.numbers[row] or 0 for row in group.rows), reverse=is_high)
+        every = [number for number in column.numbers if number is not None]
+        is_idle = bool(group.clauses) and values[0] == (max(every) if is_high else min(every))
+        return values[0] != values[1] and not is_idle
 
     def _numbered(
         self, count: int, rng: np.random.Generator, columns: Sequence[WebColumn]
@@ -345,7 +346,7 @@ class Drafter:
         """Ask which row of a group has the largest or the smallest number, or of two named rows for a cell of it."""
         numbered = self._numbered(count, rng, self.measured)
         is_high = bool(rng.random() < 0.65)
-        if numbered is None or not self._extreme(numbered[0], numbered[1].rows, is_high=is_high):
+        if numbered is None or not self._extreme(*numbered, is_high=is_high):
             return None
         column, group = numbered
         which = self.which(column, group, is_high=is_high)
@@ -381,7 +382,7 @@ class Drafter:
         columns = [c for c in columns if count > 2 or (c.unit and wording.adjectives(c))]
         numbered = self._numbered(count, rng, columns)
         is_high = bool(rng.random() < 0.65)
-        if numbered is None or not self._extreme(numbered[0], numbered[1].rows, is_high=is_high):
+        if numbered is None or not self._extreme(*numbered, is_high=is_high):
             return None
         column, group = numbered
         most = column.extremes[0 if is_high else 1]

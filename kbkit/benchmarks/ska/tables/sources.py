@@ -11,6 +11,7 @@ import polars as pl
 
 from kbkit import english
 from kbkit.benchmarks.fit_nodes import mixed_types, nameless_types
+from kbkit.benchmarks.incomplete import fragments
 from kbkit.benchmarks.predicates import technical, unfit_type
 from kbkit.benchmarks.ska.tables.data import Linked, TableData, holds_tables, stored
 from kbkit.benchmarks.ska.tables.fit import MIN_COLUMNS, MIN_ROWS, MIXED, NO_KEY, SMALL, problem, without_numbering
@@ -81,7 +82,7 @@ def of_type(kb: KnowledgeBase, node_type: NodeType, most: int = MOST_ROWS) -> Ta
     is_part = len(every) > most
     if is_part:
         every = np.sort(np.random.default_rng(0).choice(every, min(most, _SAMPLE), replace=False))
-    ids: list[int] = every.tolist()
+    ids: list[int] = [node for node in every.tolist() if node not in fragments(kb)]
     wanted = _ids(ids)
     own = [a for a in node_type.attributes if not technical(a)]
     attributes = [(_header(a.label or a.name), _values(kb, node_type, a, wanted)) for a in own]

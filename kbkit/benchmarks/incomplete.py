@@ -1,0 +1,242 @@
+"""What a KB itself shows to be incomplete or doubtful, so that no question asks for it.
+
+A reader knows more than the KB: of the films of an actor, of the lakes of a country. Where the KB holds all that it is
+about, its answers are whole; where it holds only what that needs, they are not.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from itertools import permutations
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kbkit.answers.algebra import Difference, Hop, Operator
+from kbkit.benchmarks.fit_nodes import head_nouns, is_function, merged_nodes
+from kbkit.english.roles import is_untyped, tail_noun
+from kbkit.english.types import are_people
+from kbkit.english.words import is_person
+from kbkit.kb import KnowledgeBase
+from kbkit.schema import Relation, quote
+
+FRAGMENT = "an answer lacks what nearly all of its type have"
+_USUAL, _LACKS, _LEAST = 0.95, 2, 50
+"""Fraction of the nodes of a type that have what is usual; number of usual things that nodes of another kind lack; and
+minimum number of nodes of a type in which such nodes are looked for."""
+_CENTRAL = 0.8
+"""Fraction of all edges that join the nodes of the type that a KB is about."""
+_SHORT_LIST = 3
+"""Mean number of values up to which a list, such as the official languages of a country, is probably whole."""
+
+_OFTEN = 0.1
+"""Fraction of the things of a person that must be among the answers to suggest that another one is."""
+
+ODD = "an answer has facts that rarely go together"
+_TELLS, _USUALLY, _AS_OFTEN, _FEW_VALUES = 0.3, 0.15, 0.9, 100
+"""How much one value must say of another; fraction of the things with a value that have a usual other one, also
+relative to that of all things; and maximum number of values."""
+Ints = NDArray[np.int64]
+
+_FRAGMENTS: WeakKeyDictionary[KnowledgeBase, frozenset[int]] = WeakKeyDictionary()
+_SUBJECTS: WeakKeyDictionary[KnowledgeBase, str] = WeakKeyDictionary()
+
+
+def doubtful_nodes(kb: KnowledgeBase) -> frozenset[int]:
+    """Return the nodes that no question has as an answer: several things in one, and things of another kind."""
+    return merged_nodes(kb) | fragments(kb)
+
+
+def fragments(kb: KnowledgeBase) -> frozenset[int]:
+    """Return the nodes that lack two or more of what nearly all nodes of their type have.
+
+    They are of another kind: among films that have a year and a director, those without both are television series.
+    """
+    if kb not in _FRAGMENTS:
+        kinds = [one for one in kb.schema.node_types if one.members >= _LEAST and not is_untyped(one.name)]
+        _FRAGMENTS[kb] = frozenset().union(*(_fragments(kb, one.name) for one in kinds))
+    return _FRAGMENTS[kb]
+
+
+def _fragments(kb: KnowledgeBase, node_type: str) -> frozenset[int]:
+    table = quote(kb.schema.type(node_type).table)
+    members = kb.session.members(node_type)
+    lacking = np.zeros(len(members), np.int64)
+    for attribute in kb.schema.type(node_type).attributes:
+        rows = kb.tables.rows(f"SELECT id FROM {table} WHERE {quote(attribute.name)} IS NULL")
+        lacks = np.isin(members, [node for (node,) in rows])
+        lacking += lacks * (lacks.mean() <= 1 - _USUAL)
+    for relation in kb.schema.relations:
+        for forward in (True, False):
+            ends = {one.head if forward else one.tail for one in relation.signatures}
+            if node_type in ends:
+                lacks = kb.session.move(relation.name, forward).ranges(members)[1] == 0
+                lacking += lacks * (lacks.mean() <= 1 - _USUAL)
+    return frozenset(members[lacking >= _LACKS].tolist())
+
+
+def subject_type(kb: KnowledgeBase) -> str:
+    """Return the type that a KB is about: nearly all edges join its nodes; "" if there is none, or several."""
+    if kb not in _SUBJECTS:
+        edges: Counter[str] = Counter()
+        for one in (one for relation in kb.schema.relations for one in relation.signatures):
+            edges.update(dict.fromkeys((one.head, one.tail), one.edges))
+        total = sum(one.edges for relation in kb.schema.relations for one in relation.signatures)
+        central = [kind for kind, count in edges.items() if count >= _CENTRAL * total]
+        _SUBJECTS[kb] = central[0] if len(central) == 1 and len(kb.schema.node_types) > 2 else ""
+    return _SUBJECTS[kb]
+
+
+def is_sample(kb: KnowledgeBase, node_type: str) -> bool:
+    """Return whether a KB has only some of the nodes of a type, and no node of its subject lists them.
+
+    An atlas of countries has their capitals, and some of their lakes.
+    """
+    subject = subject_type(kb)
+    return bool(subject) and node_type != subject and not _is_listed(kb, subject, node_type)
+
+
+def _is_listed(kb: KnowledgeBase, subject: str, node_type: str) -> bool:
+    """Return whether each node of the subject has a few nodes of a type as values of a relation."""
+    members = kb.session.members(subject)
+    for relation in kb.schema.relations:
+        if any((one.head, one.tail) == (subject, node_type) for one in relation.signatures):
+            counts = kb.session.move(relation.name, True).ranges(members)[1]
+            if (counts > 0).mean() >= _USUAL and counts[counts > 0].mean() <= _SHORT_LIST:
+                return True
+    return False
+
+
+def rivals(kb: KnowledgeBase, root: Operator) -> frozenset[int]:
+    """Return the nodes that the last step of an expression reaches from a node with several values, if nearly all have
+    one: which of two cities is the capital is a matter of opinion.
+    """
+    last = root.left if isinstance(root, Difference) else root
+    if not isinstance(last, Hop) or not last.source.type:
+        return frozenset()
+    ways = [(move.relation, move.forward) for move in last.moves]
+    if not is_function(kb, last.source.type, ways):
+        return frozenset()
+    members = kb.session.members(last.source.type)
+    moves = [kb.session.move(*way) for way in ways]
+    counts = np.sum([move.ranges(members)[1] for move in moves], axis=0)
+    several = members[counts > 1].tolist()
+    return frozenset(int(one) for node in several for move in moves for one in move.neighbors(node))
+
+
+class Unlisted:
+    """Things that may be answers of an expression though the KB does not say so, as it lacks their value.
+
+    A film without a director that has an actor in common with the films of a director may be hers.
+    """
+
+    def __init__(self, kb: KnowledgeBase, root: Operator) -> None:
+        self._kb = kb
+        last = root.left if isinstance(root, Difference) else root
+        self._ways: list[tuple[str, bool]] = []
+        self._people = frozenset[int]()
+        if isinstance(last, Hop) and len(last.moves) == 1:
+            move = last.moves[0]
+            own = (move.relation, not move.forward)
+            if is_function(kb, last.type, [own]) and _is_of_people(kb, *own):
+                self._ways = [way for way in _ways_to_people(kb, last.type) if way != own]
+                self._people = frozenset(self._of(_lacking(kb, last.type, own)))
+
+    def may_be_among(self, answers: Iterable[int]) -> bool:
+        """Return whether such a thing shares a person with some answers who is often in them."""
+        if not self._people:
+            return False
+        common = {person: n for person, n in self._of(answers).items() if person in self._people}
+        people = np.array(list(common), np.int32)
+        known = np.sum([self._kb.session.move(name, not f).ranges(people)[1] for name, f in self._ways], axis=0)
+        counts = np.array(list(common.values()))
+        return bool(((counts > 1) & (counts >= _OFTEN * known)).any()) if common else False
+
+    def _of(self, nodes: Iterable[int]) -> Counter[int]:
+        moves = [self._kb.session.move(*way) for way in self._ways]
+        return Counter(int(person) for node in nodes for move in moves for person in move.neighbors(node))
+
+
+def _is_of_people(kb: KnowledgeBase, name: str, forward: bool) -> bool:
+    relation = kb.schema.relation(name)
+    if all(is_untyped(one.tail) and is_untyped(one.head) for one in relation.signatures):
+        return forward and is_person(tail_noun(relation))
+    return all(are_people(one.tail if forward else one.head) for one in relation.signatures)
+
+
+def _ways_to_people(kb: KnowledgeBase, node_type: str | None) -> list[tuple[str, bool]]:
+    """Return the steps from nodes of a type to people."""
+    ways = [(relation.name, forward) for relation in kb.schema.relations for forward in (True, False)]
+    starts = {way: {one.head if way[1] else one.tail for one in kb.schema.relation(way[0]).signatures} for way in ways}
+    return [way for way in ways if (node_type in starts[way] or is_untyped(node_type)) and _is_of_people(kb, *way)]
+
+
+def _lacking(kb: KnowledgeBase, node_type: str | None, way: tuple[str, bool]) -> list[int]:
+    """Return the nodes of a type, or of the kind that heads of a relation are, from which a step leads nowhere."""
+    members = kb.session.members(node_type)
+    known = kb.session.move(*way).ranges(members)[1] > 0
+    if is_untyped(node_type):
+        heads = head_nouns(kb) or {}
+        like = [name for name, noun in heads.items() if noun == heads.get(way[0])]
+        known |= ~np.any([kb.session.move(name, True).ranges(members)[1] > 0 for name in like], axis=0)
+    lacking: list[int] = members[~known].tolist()
+    return sorted(set(lacking) - fragments(kb))
+
+
+def odd_nodes(kb: KnowledgeBase) -> dict[str, frozenset[int]]:
+    """Return for some relations the nodes whose value goes with none of their others: *made in Japan* but in English.
+
+    Two relations with few values, such as the country and the language of films, may nearly say each other. Where they
+    do not, as in a film of several countries of which the KB has one, one of them is often wrong.
+    """
+    if kb not in _ODD:
+        _ODD[kb] = _odd_nodes(kb)
+    return _ODD[kb]
+
+
+_ODD: WeakKeyDictionary[KnowledgeBase, dict[str, frozenset[int]]] = WeakKeyDictionary()
+
+
+def _odd_nodes(kb: KnowledgeBase) -> dict[str, frozenset[int]]:
+    odd: dict[str, frozenset[int]] = {}
+    for kind in kb.schema.node_types:
+        known = [relation for relation in kb.schema.relations if _is_category(kb, relation, kind.name)]
+        for one, other in permutations(known if kind.members >= _LEAST else (), 2):
+            sql = f"SELECT a.head, a.tail, b.tail FROM {quote(one.table)} a JOIN {quote(other.table)} b USING (head)"
+            nodes, values, others = np.array(kb.tables.rows(sql), np.int64).reshape(-1, 3).T
+            if len(nodes) >= _LEAST and _says(values, others) >= _TELLS:
+                found = frozenset(nodes[~_goes(values, others)].tolist())
+                odd |= {name: odd.get(name, frozenset()) | found for name in (one.name, other.name)}
+    return odd
+
+
+def _is_category(kb: KnowledgeBase, relation: Relation, node_type: str) -> bool:
+    """Return whether a relation gives nearly each node of a type one of a few values."""
+    tails = {one.tail for one in relation.signatures if one.head == node_type}
+    is_small = len(tails) == 1 and 1 < kb.schema.type(next(iter(tails))).members <= _FEW_VALUES
+    has_one = is_small and is_function(kb, node_type, [(relation.name, True)])
+    return has_one and not is_untyped(node_type) and tails != {node_type}
+
+
+def _says(values: Ints, others: Ints) -> float:
+    """Return how much of what is unknown of ``others`` the values say: 0 nothing, 1 all."""
+    entropy = _entropy(others)
+    joint = values * (others.max() + 1) + others
+    return 1 - (_entropy(joint) - _entropy(values)) / entropy if entropy else 0.0
+
+
+def _entropy(values: Ints) -> float:
+    shares = np.unique(values, return_counts=True)[1] / len(values)
+    return float(-(shares * np.log2(shares)).sum())
+
+
+def _goes(values: Ints, others: Ints) -> NDArray[np.bool_]:
+    """Return which of the others are usual with their value: often there, and as often as elsewhere."""
+    joint = values * (others.max() + 1) + others
+    of_pair, of_value, of_other = (
+        np.unique(one, return_inverse=True, return_counts=True)[1:] for one in (joint, values, others)
+    )
+    pairs, alone, general = (counts[at] for at, counts in (of_pair, of_value, of_other))
+    return (pairs >= _USUALLY * alone) & (pairs / alone >= _AS_OFTEN * general / len(values))
