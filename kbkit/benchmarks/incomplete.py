@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.answers.algebra import Difference, Hop, Operator
-from kbkit.benchmarks.fit_nodes import head_nouns, is_function, merged_nodes
+from kbkit.benchmarks.fit_nodes import MISSING, head_nouns, is_function, merged_nodes
 from kbkit.english.roles import is_untyped, tail_noun
 from kbkit.english.types import are_people
 from kbkit.english.words import is_person
@@ -107,6 +107,16 @@ def _is_listed(kb: KnowledgeBase, subject: str, node_type: str) -> bool:
             if (counts > 0).mean() >= _USUAL and counts[counts > 0].mean() <= _SHORT_LIST:
                 return True
     return False
+
+
+def is_gappy(kb: KnowledgeBase, node_type: str | None, ways: Iterable[tuple[str, bool]]) -> bool:
+    """Return whether a tenth or more of the nodes of a type, or of a kind of heads of relations, have no value."""
+    lacking = [len(_lacking(kb, node_type, way)) for way in ways]
+    members = kb.session.members(node_type)
+    if is_untyped(node_type):
+        moves = [kb.session.move(name, True).ranges(members)[1] > 0 for name in head_nouns(kb) or {}]
+        return bool(moves) and min(lacking) >= MISSING * np.any(moves, axis=0).sum()
+    return min(lacking) >= MISSING * len(members)
 
 
 def rivals(kb: KnowledgeBase, root: Operator) -> frozenset[int]:

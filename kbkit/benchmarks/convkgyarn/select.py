@@ -80,7 +80,8 @@ def unknown(kb: KnowledgeBase, row: Predicate) -> str:
         return ""
     forward = row.origin != "backward"
     ends = ((row.type, forward), (row.target, not forward))
-    is_listed = not is_marker(row.target) and row.shape != "qualified"  # else: so many people in the year 2000
+    is_dated = any(one.kind == "date" for one in row.qualifiers)  # so many people in the year 2000
+    is_listed = not is_marker(row.target) and not is_dated
     if is_listed and any(lists_cut(kb, kind, [(row.relation, way)]) for kind, way in ends):
         return "only the first few values are known"
     if not forward and is_sample(kb, row.target) and not is_function(kb, row.type, [(row.relation, False)]):

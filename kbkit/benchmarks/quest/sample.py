@@ -30,6 +30,8 @@ _UNION_TRIES = 4
 _RELATED, _TOGETHER, _COMMON, _OFTEN = 0.15, 0.3, 2, 3
 """Fraction of the members of the smaller of two categories that makes them related if in common, that lets them be the
 parts of a union, and the number of members, in a union that names people more."""
+_NEARLY = 0.9
+"""Fraction of the nodes with a value, relative to the most frequent family, from which nearly all have one."""
 _ONE = 1.05
 """Mean number of values below which each thing has one, such as its year."""
 _EFFECT = 0.1
@@ -290,7 +292,10 @@ def _beside_cut(categories: Categories, shape: Shape, rows: NDArray[np.int32]) -
     if len(shape.letters) > 1 and _ops(shape) <= {"|"}:
         return rows
     asked = rows[:, :-1] if "-" in _ops(shape) else rows
-    kept: NDArray[np.int32] = rows[~(cut[asked].any(axis=1) & (cut | of_people)[asked].all(axis=1))]
+    known_nodes = np.array([math.inf if one is None else one.nodes.sum() for one in known])
+    gappy = cut & (known_nodes < _NEARLY * known_nodes[np.isfinite(known_nodes)].max(initial=0))
+    unfit = (cut[asked].any(axis=1) & (cut | of_people)[asked].all(axis=1)) | gappy[asked].any(axis=1)
+    kept: NDArray[np.int32] = rows[~unfit]
     return kept if len(kept) else rows
 
 

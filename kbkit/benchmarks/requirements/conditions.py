@@ -39,6 +39,9 @@ _KNOWN = 3
 """Minimum number of nodes of the type within a bound: one that holds for a single node is that node's name."""
 _CLOSE = 0.1
 """Distance of numbers of people from a bound, relative to it, below which they may be on either side by now."""
+_UNUSUAL = 0.1
+"""Fraction of the nodes of the type that must be within a bound that a single candidate meets: *countries of at least
+8 million km² that border Peru* is a riddle for Brazil."""
 _COARSE = 1_000
 """Numbers from which a bound has two digits that are not zero: 4,500, not 4,550."""
 _MAX_VALUES, _MAX_LENGTH = 50, 30
@@ -126,7 +129,9 @@ class Conditions:
                 if words.noun == POPULATION and not _is_clear(column, low, high):
                     continue
                 every = self._all(attribute)
-                if ((every >= low) & (every <= high)).sum() < _KNOWN:
+                within = ((every >= low) & (every <= high)).sum()
+                is_riddle = mask.sum() == 1 and not are_years and within < _UNUSUAL * len(every)
+                if within < _KNOWN or is_riddle:
                     continue
                 if mask[gold] and mask.mean() <= 1 - _LEFT_OUT and not (is_open and math.isinf(low)):
                     conditions.append((between(attribute, low, high, are_years=are_years, things=self._noun), mask))

@@ -14,6 +14,8 @@ from kbkit.benchmarks.requirements.relational import Grounding
 from kbkit.benchmarks.requirements.textual import Requirement, TextProperty
 from kbkit.benchmarks.requirements.verify import Verified
 
+_CHOICE = 1.25
+"""Queries to choose from, per query: if there are no more than wanted, nothing brings the numbers of answers closer."""
 _FEW = 4
 """Candidates below which a reader would name them."""
 
@@ -43,7 +45,7 @@ def selected(
     first = {_stated(query): query for query in reversed(known)}
     known = [query for query in known if not _stated(query)[0] or first[_stated(query)] is query]
     others = sum(not _is_trivial(query, templates) and not _is_of_few(query) for query in known)
-    known = known[: max(others, count)]
+    known = known[: max(others, int(_CHOICE * count))]
     wanted = target.counts(min(count, len(known)), max_answers)
     return [known[position] for position in select([len(query[Verified].answers) for query in known], wanted)]
 

@@ -39,7 +39,8 @@ from kbkit.benchmarks.requirements.textual import READER, Requirement, role_for
 from kbkit.benchmarks.ska.graphs.subgraphs import two_way
 from kbkit.english.markers import is_marker
 from kbkit.english.noun_phrases import NounPhrase
-from kbkit.english.types import are_people
+from kbkit.english.roles import tail_noun
+from kbkit.english.types import are_people, type_noun
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.measures.records import JsonRecord, content, records
@@ -230,7 +231,7 @@ def _known(kb: KnowledgeBase, template: Template) -> tuple[frozenset[int], bool]
     """Return the nodes with a value of the relation that an exclusion denies, and whether a question may deny it.
 
     A node without any value is no answer: that it does not have one value says nothing. Labels are not denied, as lists
-    of them are never whole; nor are people, as in *films by Jane Doe without Ann Lee*.
+    of them are never whole; nor are years, and people, as in *films by Jane Doe without Ann Lee*.
     """
     tree = template.tree()
     assert isinstance(tree, syntax.Combine)
@@ -238,7 +239,11 @@ def _known(kb: KnowledgeBase, template: Template) -> tuple[frozenset[int], bool]
     assert isinstance(left, syntax.Path) and isinstance(right, syntax.Path)
     start = right.elements[0]
     assert isinstance(start, syntax.Nodes)
-    if is_marker(start.type or "") or are_people(start.type or ""):
+    relations = [kb.schema.relation(part.relation) for part in syntax.subtrees(right) if isinstance(part, syntax.Edge)]
+    of_year = any(
+        noun.rpartition(" ")[2] == "year" for noun in (type_noun(start.type or ""), *map(tail_noun, relations))
+    )
+    if is_marker(start.type or "") or are_people(start.type or "") or of_year:
         return frozenset(), False
     every = syntax.Path((syntax.Nodes(start.type), *right.elements[1:]), right.arrows)
     plan = kb.session.resolved(every, str(every))
