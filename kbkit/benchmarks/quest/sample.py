@@ -94,7 +94,7 @@ def draw(
         drawn = candidates(categories, shape, scaled)
         if best is None or len(drawn.rows) > len(best[0].rows):
             best = drawn, scaled
-        if len(drawn.rows) > wanted * _SLACK:
+        if len(drawn.rows) > wanted * _SLACK and _are_varied(drawn.rows):
             break
     assert best is not None
     (rows, answers, more), used = best
@@ -104,6 +104,11 @@ def draw(
         for i in _varied(rows, wanted, request.count, uses)
     ]
     return ShapeSample(shape, queries, len(rows), more, used.constraints)
+
+
+def _are_varied(rows: NDArray[np.int32]) -> bool:
+    """Return whether no category is in most of the expressions: not films of one director from many years."""
+    return bool(2 * np.bincount(rows.ravel()).max() <= len(rows))
 
 
 class Candidates(NamedTuple):
