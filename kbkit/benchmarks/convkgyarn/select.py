@@ -16,6 +16,7 @@ from kbkit.benchmarks.predicates import CONSTANT
 from kbkit.english.askable import DATE, LABELS, MONEY, RATER, UNIT, lacks_currency, lacks_rater, lacks_unit, unfit
 from kbkit.english.markers import is_marker
 from kbkit.english.roles import is_untyped
+from kbkit.english.types import type_noun
 
 if TYPE_CHECKING:
     from kbkit.kb import KnowledgeBase
@@ -80,7 +81,8 @@ def unknown(kb: KnowledgeBase, row: Predicate) -> str:
         return ""
     forward = row.origin != "backward"
     ends = ((row.type, forward), (row.target, not forward))
-    is_dated = any(one.kind == "date" for one in row.qualifiers)  # so many people in the year 2000
+    is_dated = any(one.kind == "date" for one in row.qualifiers)
+    is_dated |= bool(row.target) and type_noun(row.target) == "year"  # so many people in the year 2000
     is_listed = not is_marker(row.target) and not is_dated
     if is_listed and any(lists_cut(kb, kind, [(row.relation, way)]) for kind, way in ends):
         return "only the first few values are known"
