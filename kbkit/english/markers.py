@@ -7,7 +7,7 @@ from functools import cache
 
 from kbkit.english.categories import MARKERS
 from kbkit.english.frames import frame_file
-from kbkit.english.stems import words_of
+from kbkit.english.stems import PEOPLES, words_of
 from kbkit.english.types import type_noun
 from kbkit.english.verbs import GRADES
 from kbkit.english.words import is_participle, lemmas_of
@@ -20,6 +20,7 @@ _OF_THING = re.compile(
     r"|true story)\b.*"
 )
 """Labels about a thing, not about what it tells of: *two word title*, *box office hit*."""
+_PEOPLE = re.compile(r"[a-z]{3,}(?:ian|ese)")
 STORED = "a label that says how a thing is kept, or a code"
 NO_TOPIC = "a label that names no topic"
 CRUDE = "a crude word"
@@ -51,6 +52,8 @@ def untelling(name: str, node_type: str) -> str:
     if noun not in MARKERS:
         return ""
     words = set(map(str.casefold, _WORD.findall(name)))
+    if name.casefold() in PEOPLES or _PEOPLE.fullmatch(name.casefold()):
+        return NO_TOPIC  # american
     if not words or name.casefold() in _listed("kept") or _OF_THING.fullmatch(name):
         return STORED
     kinds = lemmas_of(name.casefold()) if " " not in name else {}

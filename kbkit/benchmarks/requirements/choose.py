@@ -25,21 +25,23 @@ from kbkit.benchmarks.requirements.phrases import (
     tells_story,
 )
 from kbkit.benchmarks.requirements.textual import TextProperty
-from kbkit.english.types import type_noun
+from kbkit.english.types import WORKS, type_noun
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Role, quote
 
 Mask = NDArray[np.bool_]
 PHRASE, CONDITION = "phrase", "condition"
 """Kinds of requirements."""
-ITEM, STORY, CLAUSE, AMOUNT = "item", "story", "clause", "amount"
-"""Kinds of requirements: items of lists, such as keywords, what happens in a story, what a description states, and
-bounds of numbers other than years."""
+ITEM, STORY, CLAUSE, AMOUNT, DATE = "item", "story", "clause", "amount", "date"
+"""Kinds of requirements: items of lists, such as keywords, what happens in a story, what a description states,
+bounds of numbers other than years, and years."""
 _MAX_PHRASES = 60
 """Telling phrases of a gold answer that are considered."""
 _COMMON_ROLE = {False: 0.0006, True: 0.0025}
 """Maximum fraction of the stories that mention a role, of one word and of more: many stories have a lawyer, and not all
 of their texts say so; a science teacher is another matter."""
+_TAGGED = 2
+"""Works that must have an item of a list such as keywords: in that of one work it is there by chance."""
 _MAX_NEIGHBORS = 2_000
 _GOLDS, _CONSIDERED = 6, 20
 """Candidates that are tried as the gold answer until about as many as wanted meet the requirements, and candidates
@@ -276,6 +278,8 @@ class Chooser:
             conditions = known.options(known.values(candidates), gold, wanted)
             if AMOUNT in without:
                 conditions = [(one, mask) for one, mask in conditions if one.is_date or not one.is_bound]
+            if DATE in without:
+                conditions = [(one, mask) for one, mask in conditions if not one.is_date]
             options += [
                 _Option(condition, mask, frozenset((f"{condition.attribute}:",))) for condition, mask in conditions
             ]
@@ -313,6 +317,8 @@ class Chooser:
             if not self._texts_of(document.type).mention(phrase.forms, candidates):
                 continue
             mask = self.mentions.mask(phrase.forms, candidates)
+            if kind == ITEM and noun.rpartition(" ")[2] in WORKS and mask.sum() < _TAGGED:
+                continue
             if mask.all() or not self.mentions.uncertain(phrase, candidates).any():
                 options.append(_Option(phrase, mask, frozenset(phrase.forms)))
         return options

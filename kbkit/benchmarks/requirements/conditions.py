@@ -39,9 +39,7 @@ _KNOWN = 3
 """Minimum number of nodes of the type within a bound: one that holds for a single node is that node's name."""
 _CLOSE = 0.1
 """Distance of numbers of people from a bound, relative to it, below which they may be on either side by now."""
-_UNUSUAL = 0.1
-"""Fraction of the nodes of the type that must be within a bound that a single candidate meets: *countries of at least
-8 million km² that border Peru* is a riddle for Brazil."""
+_YEARS = 5
 _COARSE = 1_000
 """Numbers from which a bound has two digits that are not zero: 4,500, not 4,550."""
 _MAX_VALUES, _MAX_LENGTH = 50, 30
@@ -126,12 +124,13 @@ class Conditions:
             intervals = _known_years(intervals, self._all(attribute)) if are_years else intervals
             for low, high in [(rounded(low), high) for low, high in intervals] if counts_people else intervals:
                 mask = (column >= low) & (column <= high)
-                if words.noun == POPULATION and not _is_clear(column, low, high):
+                if words.noun == POPULATION and not is_clear(column, low, high):
                     continue
                 every = self._all(attribute)
                 within = ((every >= low) & (every <= high)).sum()
-                is_riddle = mask.sum() == 1 and not are_years and within < _UNUSUAL * len(every)
-                if within < _KNOWN or is_riddle:
+                # Countries of at least 8 million km² that border Peru: a riddle for Brazil.
+                is_riddle = mask.sum() == 1 and not are_years
+                if within < _KNOWN or is_riddle or not is_round(low, high, are_years=are_years):
                     continue
                 if mask[gold] and mask.mean() <= 1 - _LEFT_OUT and not (is_open and math.isinf(low)):
                     conditions.append((between(attribute, low, high, are_years=are_years, things=self._noun), mask))
@@ -194,12 +193,24 @@ def _intervals(column: NDArray[np.float64], gold: int, wanted: int, *, are_years
     return list(dict.fromkeys((low, high) for low, high in ranges if low < high))
 
 
-def _is_clear(column: NDArray[np.float64], low: float, high: float) -> bool:
+def is_clear(column: NDArray[np.float64], low: float, high: float) -> bool:
     """Return whether no number of people is close to a bound, which is as round as people say: numbers change."""
     bound = low if math.isfinite(low) else high
     step = 10.0 ** math.floor(math.log10(abs(bound))) / 2 if bound else 1.0
     is_round = abs(bound / step - round(bound / step)) < _CLOSE
     return is_round and bool((np.abs(column - bound) > _CLOSE * bound).all())
+
+
+def is_round(low: float, high: float, *, are_years: bool) -> bool:
+    """Return whether a person would say a bound: years by five, numbers with one digit or a half of it.
+
+    The last year may be any: it is that of the KB.
+    """
+    if are_years:
+        return not low % _YEARS if math.isfinite(low) else not (high + 1) % _YEARS
+    bound = low if math.isfinite(low) else high
+    step = 10.0 ** math.floor(math.log10(abs(bound))) / 2 if bound else 1.0
+    return math.isclose(bound / step, round(bound / step))
 
 
 def _known_years(intervals: Sequence[tuple[float, float]], every: NDArray[np.float64]) -> list[tuple[float, float]]:

@@ -35,11 +35,8 @@ from kbkit.kb import KnowledgeBase
 from kbkit.schema import Schema
 
 
-def implausible(kb: KnowledgeBase, expression: str, *, samples: bool = False) -> str:
-    """Return why a reader would not ask for the answers of an expression, or "".
-
-    ``samples``: answers may be of types of which the KB has only some nodes.
-    """
+def implausible(kb: KnowledgeBase, expression: str) -> str:
+    """Return why a reader would not ask for the answers of an expression, or ""."""
     tree = parse(expression)
     if why := unfit_expression(kb, tree):
         return why
@@ -48,13 +45,24 @@ def implausible(kb: KnowledgeBase, expression: str, *, samples: bool = False) ->
     heads = head_nouns(kb)
     if root.type and type_noun(root.type) == THING and not (heads and noun_phrase(plan, kb.schema, heads)):
         return f"{root.type} says nothing of its nodes"
-    if root.type and not samples and is_sample(kb, root.type):
+    if root.type and is_sample(kb, root.type):
         return f"the KB has only some nodes of type {root.type}"
     if mixed := mixed_types(kb).intersection(one.type or "" for one in operators(root) if isinstance(one, Hop)):
         return f"nodes of type {min(mixed)} are of several kinds"
     if name := _ambiguous(kb.schema, root):
         return f"relation {name} is worded as another one"
-    return _unknown(kb, root) or _implausible_chain(kb, plan)
+    tagged = f"{root.type} are asked for by a tag and by no person" if _is_tagged_alone(kb, root) else ""
+    return tagged or _unknown(kb, root) or _implausible_chain(kb, plan)
+
+
+def _is_tagged_alone(kb: KnowledgeBase, root: Operator) -> bool:
+    """Return whether works are asked for by a tag and something else than a person: *Danish films tagged 'earth'*."""
+    joined = root.left if isinstance(root, Difference) else root
+    parts = joined.parts if isinstance(joined, Intersection) else ()
+    if type_noun(root.type or "").rpartition(" ")[2] not in WORKS:
+        return False
+    are_tags = [isinstance(part, Hop) and is_marker(part.source.type or "") for part in parts]
+    return any(are_tags) and not any(_names_person(kb, part) for part in parts)
 
 
 def _unknown(kb: KnowledgeBase, root: Operator) -> str:

@@ -31,7 +31,7 @@ from kbkit.benchmarks.fit_nodes import (
 )
 from kbkit.benchmarks.incomplete import Unlisted, doubtful_nodes, rivals
 from kbkit.benchmarks.pipeline import Row, Stage
-from kbkit.benchmarks.requirements.choose import AMOUNT, CLAUSE, ITEM, STORY
+from kbkit.benchmarks.requirements.choose import AMOUNT, CLAUSE, DATE, ITEM, STORY
 from kbkit.benchmarks.requirements.plausible import implausible
 from kbkit.benchmarks.requirements.unfit_bindings import unfit_bindings
 from kbkit.english.markers import is_marker
@@ -39,7 +39,7 @@ from kbkit.english.noun_phrases import NounPhrase, given
 from kbkit.english.readable import name_problem
 from kbkit.english.relations import REMEDY, roles, roles_of, unworded
 from kbkit.english.roles import TYPES_NEEDED, is_asked, is_label, is_untyped, tail_noun
-from kbkit.english.types import are_people, type_noun
+from kbkit.english.types import WORKS, are_people, type_noun
 from kbkit.english.words import YEARS
 from kbkit.errors import Command, KbError, Option
 from kbkit.kb import KnowledgeBase
@@ -132,12 +132,11 @@ def _catalogue(kb: KnowledgeBase, group: list[Template], name: str) -> list[Temp
     return [template for template, problem in zip(group, problems, strict=True) if not problem]
 
 
-def suggested(kb: KnowledgeBase, seed: int, least: int = 1, *, samples: bool = False) -> list[Template]:
+def suggested(kb: KnowledgeBase, seed: int, least: int = 1) -> list[Template]:
     """Return templates from the schema that read well, with texts if possible.
 
     They alternate between types of answers and between one and two named things. Plausible templates
-    (:mod:`plausible`) and templates with groundings of at least ``least`` answers are preferred. ``samples``: as in
-    :func:`implausible`.
+    (:mod:`plausible`) and templates with groundings of at least ``least`` answers are preferred.
     """
     frame = _readable(kb, suggest(kb.session, _CONSIDERED, seed, least))
     if least > 1:  # two named things need no requirement, which would choose among the candidates
@@ -159,9 +158,7 @@ def suggested(kb: KnowledgeBase, seed: int, least: int = 1, *, samples: bool = F
             message = f"No template can be worded: the label of relation {name} has {problem}"
             raise KbError(message, f"{REMEDY}, or use ", *hint[1:])
         raise KbError("The schema suggests no template whose answers have texts", *hint)
-    asked = pl.Series(
-        [not implausible(kb, expression, samples=samples) for expression in frame["expression"]], dtype=pl.Boolean
-    )
+    asked = pl.Series([not implausible(kb, expression) for expression in frame["expression"]], dtype=pl.Boolean)
     frame = frame.filter(asked) if asked.any() else frame
     slots = pl.Series("slots", [len(syntax.slots(parse(one))) for one in frame["expression"]], dtype=pl.Int64)
     frame = frame.with_columns(slots)
@@ -271,8 +268,8 @@ def steps_of(template: Template) -> int:
 def unasked(kb: KnowledgeBase, template: Template) -> set[str]:
     """Return the kinds of requirements that a question with a template does not have: three are contrived.
 
-    They are items of lists, clauses and amounts beside two named things, labels or chains, and what happens in a story
-    but of the works of a person.
+    They are items of lists, clauses and amounts beside two named things, labels or chains, years beside two named
+    things, and what happens in a story, or tags, but of the works of a person.
     """
     plan = kb.session.resolved(template.tree(), template.expression)
     types = {operator.type or "" for operator in operators(plan.root)}
@@ -281,7 +278,11 @@ def unasked(kb: KnowledgeBase, template: Template) -> set[str]:
     nouns = slot_nouns(plan, kb.schema, head_nouns(kb) or {})
     named = [nouns.get(p.source.name, p.type or "") for p in plan.parameters if isinstance(p.source, syntax.Slot)]
     of_person = steps_of(template) == 1 and all(are_people(name) for name in named)
-    return {*kinds, *([AMOUNT] if is_pair else []), *([] if of_person else [STORY])}
+    kinds |= {AMOUNT} if is_pair else set()
+    kinds |= {DATE} if len(plan.slots) > 1 else set()
+    kinds |= set() if of_person else {STORY}
+    is_work = type_noun(plan.type or "").rpartition(" ")[2] in WORKS
+    return kinds | ({ITEM} if is_work and not of_person else set())  # Danish films tagged 'earth'
 
 
 def relations_of(template: Template) -> set[str]:

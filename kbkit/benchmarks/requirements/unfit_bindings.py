@@ -13,6 +13,7 @@ from kbkit.answers.operator_tree import operators
 from kbkit.answers.templates import Template
 from kbkit.benchmarks.fit_nodes import MISSING, is_function, is_optional, lists_cut, merged_nodes, wholes
 from kbkit.benchmarks.incomplete import is_gappy
+from kbkit.english.markers import is_marker
 from kbkit.english.noun_phrases import NounPhrase
 from kbkit.english.relations import roles_of
 from kbkit.english.roles import is_untyped
@@ -42,6 +43,8 @@ def unfit_bindings(
     tree = template.tree()
     unfit = _idle(kb, tree, bindings, sizes) | _partial(kb, tree, types, bindings)
     unfit |= _famous(kb, template, types, bindings)
+    if any(is_marker(kind or "") for kind in types.values()) and len(types) > 1:
+        unfit |= {binding for binding, size in sizes.items() if size < 2}  # the tag of one film is there by chance
     return unfit | _unfit_middles(kb, template, words, types, bindings)
 
 

@@ -27,7 +27,7 @@ from kbkit.benchmarks.ska.instances import TRIPLE, Instance, Provenance, numbere
 from kbkit.benchmarks.ska.solve import Solver
 from kbkit.benchmarks.ska.statements import check_instance
 from kbkit.english.relations import unworded
-from kbkit.errors import KbError
+from kbkit.errors import KbError, Option
 from kbkit.kb import KnowledgeBase
 
 NOISE_UNITS = 2_200
@@ -40,8 +40,6 @@ _MIN_UNITS = 2 * _MIN_TRIPLES
 _SPARE = {False: (4.0, 10), True: (12.0, 150)}
 """Questions drawn for each instance, and some more, so that the numbers of positive units can be chosen; few have
 a text that says what those of other nodes say too."""
-_MORE = 3
-"""How many times as many questions are drawn where few can be asked."""
 _SIZES = {False: (0.05, 0.27, 0.24, 0.16, 0.28), True: (0.0, 0.2, 0.26, 0.24, 0.3)}
 """Shares of instances with 1, 2, 3, 4 and more positive units, without and with texts; means as in Table 1."""
 
@@ -75,9 +73,9 @@ def make(
         share, more = _SPARE[text]
         number = int(gathering.count * share) + more
         drawn = questions.draw(kb, number, gathering.seed, known, text=text)
-        if not drawn and text:  # an atlas may describe its lakes in other words than its countries
-            known = questions.templates(kb, gathering.seed, samples=True)
-            drawn = questions.draw(kb, _MORE * number, gathering.seed, known, text=True)
+        if not drawn:
+            hint = ("Use ", Option("form"), " for other forms")
+            raise KbError(f"No question of the form {form} has answers of which the KB is sure to hold all", *hint)
     drafts = Drafts(kb, text=text)
     ordered = _ordered(_drafted(drafts, drawn, max_positive, gathering, form), _SIZES[text])
     if not files:

@@ -83,13 +83,9 @@ class GraphQuestion:
     answers: frozenset[str] = frozenset()
 
 
-def templates(kb: KnowledgeBase, seed: int, *, samples: bool = False) -> list[Template]:
-    """Return the templates of questions; raise :class:`KbError` if none fits.
-
-    ``samples``: answers may be of types of which the KB has only some nodes.
-    """
-    drawn = relational.suggested(kb, seed, samples=True) if samples else relational.templates(kb, (), seed)
-    known = fit_templates(kb, drawn)
+def templates(kb: KnowledgeBase, seed: int) -> list[Template]:
+    """Return the templates of questions; raise :class:`KbError` if none fits."""
+    known = fit_templates(kb, relational.templates(kb, (), seed))
     known = [one for one in known if not is_plain_chain(kb, one.expression)] or known
     return [one for one in known if not asks_for_own_parts(kb, one.expression)] or known
 

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from kbkit import english
-from kbkit.benchmarks.requirements.conditions import RATINGS, rounded
+from kbkit.benchmarks.requirements.condition_words import POPULATION
+from kbkit.benchmarks.requirements.conditions import RATINGS, is_clear, is_round, rounded
 from kbkit.benchmarks.ska.tables import wording
 from kbkit.benchmarks.ska.tables.columns import CATEGORY, NAME, NUMBER, YEAR, WebColumn
 from kbkit.benchmarks.ska.tables.wording import RowCondition
@@ -109,6 +110,11 @@ def amounts(column: WebColumn, row: int) -> Iterator[RowCondition]:
             continue
         other = float(side[-1] if is_least else side[0])
         bound = rounded(value) if is_open else _round_bound(value, other, column.decimals)
+        low, high = (bound, math.inf) if is_least else (-math.inf, bound)
+        if not is_round(low, high - (column.kind == YEAR), are_years=column.kind == YEAR):
+            continue  # at least 139 minutes: read off a row
+        if column.noun == POPULATION and not is_clear(known, low, high):
+            continue
         mask = numbers >= bound if is_least else numbers <= bound
         sql = f"{column.number_sql} {'>=' if is_least else '<='} {bound:.10g}"
         words = _amount(column, bound, float(known.max()), is_least=is_least)

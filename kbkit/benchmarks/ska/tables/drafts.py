@@ -11,7 +11,7 @@ import numpy as np
 
 from kbkit import english
 from kbkit.benchmarks.ska.tables import wording
-from kbkit.benchmarks.ska.tables.columns import CATEGORY, NAME, TEXT, YEAR, WebColumn
+from kbkit.benchmarks.ska.tables.columns import CATEGORY, NAME, NUMBER, TEXT, YEAR, WebColumn
 from kbkit.benchmarks.ska.tables.conditions import amounts, equal, literal
 from kbkit.benchmarks.ska.tables.data import TableData
 from kbkit.benchmarks.ska.tables.wording import RowCondition
@@ -57,8 +57,12 @@ class TableDraft:
 
     @property
     def meaning(self) -> Hashable:
-        """What the question asks, whatever its wording and the order in which it names rows."""
-        return self.kind, self.sql.partition(" FROM ")[0], frozenset(self.rows), frozenset(self.passages)
+        """What the question asks, whatever its wording and the order in which it names rows.
+
+        A described row is asked for once: *the country known for the twin peaks of the Pitons*.
+        """
+        asked = "" if self.passages else self.sql.partition(" FROM ")[0]
+        return self.kind, asked, frozenset(self.rows), frozenset(self.passages)
 
 
 @dataclass(frozen=True)
@@ -174,13 +178,19 @@ class Drafter:
         if found is None or not all(fit(row) for row in found[1]):
             return None
         clauses, rows = found
-        if self.noun in WORKS and not any(is_person(clause.column.noun) for clause in clauses):
-            return None  # the longest movie in Mandarin: nobody believes that the list is whole
+        if any(clause.column.kind == NUMBER for clause in clauses):
+            return None  # the largest country with at most 20,000 inhabitants
+        if self._are_many(clauses):
+            return None  # the longest movie in Mandarin
         if self.table.is_part:
             return self._by_names(rows if all(self._can_name(self.key.cells[row]) for row in rows) else [])
         where = " AND ".join(clause.sql for clause in clauses)
         text = f"the {wording.noun_phrase(self.nouns, clauses)}"
         return RowGroup(rows, where, text, _topics(clauses), tuple(clauses))
+
+    def _are_many(self, clauses: Sequence[RowCondition]) -> bool:
+        """Return whether conditions hold for works of no person: no table lists all films of 1961."""
+        return self.noun in WORKS and not any(is_person(clause.column.noun) for clause in clauses)
 
     def topics(self, rows: Sequence[int]) -> tuple[str, ...]:
         """Return the names of rows as cells."""
@@ -227,7 +237,7 @@ class Drafter:
         if conditions is None or count > _MAX_ANSWERS:
             return None
         clauses, rows = conditions
-        if not all(self._can_name(self.key.cells[row]) for row in rows):
+        if self._are_many(clauses) or not all(self._can_name(self.key.cells[row]) for row in rows):
             return None
         where = " AND ".join(clause.sql for clause in clauses)
         is_split = len(clauses) > 1 and bool(clauses[0].after)  # which movies directed by Ann Lee are from 1999?

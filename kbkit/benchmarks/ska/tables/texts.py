@@ -22,6 +22,7 @@ from kbkit.benchmarks.ska.tables.drafts import Drafter, TableDraft
 from kbkit.english.attributes import is_popularity
 from kbkit.english.descriptions import descriptions
 from kbkit.english.stems import is_english, shares_stem
+from kbkit.english.words import is_participle
 
 _ROW = "entry"
 """What a row is called if the subject of the table is unknown."""
@@ -29,11 +30,9 @@ _NUMBER = re.compile(r"\d{3,}")
 _WORD = re.compile(r"[^\W_]+")
 _SHARED = 0.5
 """Maximum fraction of the words of a clause that the text of another row may contain."""
-_CROSSED = "crossed"
-_SHARED_BY_MANY = frozenset((_CROSSED, "covered", "famous", "known", "largely", "mostly", "noted", "renowned"))
+_BY = "by"
+_SHARED_BY_MANY = frozenset(("famous", "known", "largely", "mostly", "noted", "renowned"))
 """How clauses begin that may fit several things, of which the texts say so of one."""
-_MANY = 8
-"""Words from which a clause without a name probably fits one thing alone."""
 _TRIES = 12
 
 
@@ -48,12 +47,12 @@ class _Described:
 def _is_special(clause: str) -> bool:
     """Return whether a clause probably fits one thing alone.
 
-    More than one country is known for its coffee or crossed by a mountain range, but not for the Grand Canyon.
+    More than one country is known for its coffee or drained by a river, but not known for the Grand Canyon.
     """
     words = clause.split()
-    if words[0] not in _SHARED_BY_MANY:
-        return True
-    return words[0] != _CROSSED and (len(words) >= _MANY or any(word[:1].isupper() for word in words))
+    if _BY in words and is_participle(words[words.index(_BY) - 1]):
+        return False
+    return words[0] not in _SHARED_BY_MANY or any(word[:1].isupper() for word in words)
 
 
 class TextDrafter:
