@@ -13,7 +13,7 @@ from kbkit.answers.algebra import (
 )
 from kbkit.answers.resolve_attributes import is_number
 from kbkit.english.attributes import words_of_name
-from kbkit.english.noun_phrases import Clause
+from kbkit.english.clauses import Clause
 from kbkit.english.types import type_noun, type_plural
 from kbkit.english.words import with_article
 from kbkit.schema import Schema

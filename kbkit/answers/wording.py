@@ -22,7 +22,8 @@ from kbkit.answers.algebra import (
 from kbkit.answers.measure_wording import condition_phrase, measure_clause
 from kbkit.answers.operator_tree import operators
 from kbkit.answers.syntax import Name, Slot
-from kbkit.english.noun_phrases import Clause, NounPhrase, either
+from kbkit.english.clauses import Clause
+from kbkit.english.noun_phrases import NounPhrase, either
 from kbkit.english.relations import Link, roles
 from kbkit.english.roles import is_untyped, role_clause, tail_noun
 from kbkit.english.types import THING, are_people, type_noun

@@ -9,16 +9,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from kbkit.english import genres
-from kbkit.english.frames import frame_file
 from kbkit.english.words import PREPOSITIONS, is_participle, is_person, listed, plural, with_article, with_name
 
 if TYPE_CHECKING:
     import numpy as np
+from kbkit.english.clauses import JOB, Clause, in_role, of_job, of_role, roles, with_role
 
 _SLOT = re.compile(r"<([^<>]+)>(?: \w+)?")
-_ROLE = re.compile(r"\b(work(?:ed)?) as ['\"]([a-z][^'\"]*)['\"]")
-_JOB = re.compile(r"(?:work(?:s|ed) as|did not work as) an? ([a-z][^'\"]*)")
-_WITH_JOB = re.compile(r"\b(a person|any person|people) who work(?:s|ed)? as an? ([a-z][^'\",]*)$")
 _VERB = re.compile(r"(?!was |.* (?:or|by|not|that|who)\b)[a-z]+(?: [a-z]+){0,4}")
 """Verb phrases that can be said twice in a sentence."""
 _NEAR = "in "
@@ -36,27 +33,6 @@ _PARTICIPLE = 3
 """Place of participles after a noun; see :func:`_place`."""
 _LINKED = ("from ", "in ", _WITH, _TAGGED)
 """How modifiers begin that may precede others."""
-
-
-@dataclass(frozen=True)
-class Clause:
-    """What a noun phrase says of its noun, for one thing and for several.
-
-    ``reduced`` is a form without *that* (``directed by Ang Lee``), or "". ``is_subject``: the noun is the subject of
-    the clause; otherwise its object (``that Ang Lee acted in``). ``others`` say the same in other words:
-    ``that Ang Lee directed`` for ``that was directed by Ang Lee``. ``before``: the clause precedes the noun instead
-    (``R-rated``), and ``singular`` and ``plural`` are "". ``is_after``: they follow the noun (``of Peru``). ``genre``:
-    the genre that ``before`` is the adjective of.
-    """
-
-    singular: str
-    plural: str
-    reduced: str = ""
-    is_subject: bool = True
-    others: tuple[Clause, ...] = ()
-    before: str = ""
-    is_after: bool = False
-    genre: str = ""
 
 
 @dataclass(frozen=True)
@@ -155,12 +131,12 @@ class NounPhrase:
 
     def with_jobs(self) -> NounPhrase:
         """Return *novelists who are also poets* for *people who worked as a novelist and worked as a poet*."""
-        clauses = [_of_job(clause, self.is_job) for clause in self.clauses]
-        first = next((at for at, clause in enumerate(self.clauses) if _JOB.fullmatch(clause.singular)), -1)
-        job = _JOB.fullmatch(self.clauses[first].singular) if first >= 0 else None
+        clauses = [of_job(clause, self.is_job) for clause in self.clauses]
+        first = next((at for at, clause in enumerate(self.clauses) if JOB.fullmatch(clause.singular)), -1)
+        job = JOB.fullmatch(self.clauses[first].singular) if first >= 0 else None
         if job is None or job[0].startswith("did not") or self.is_plural_only or not is_person(self.noun):
             return replace(self, clauses=tuple(clauses))
-        others = [_of_job(clause, True) for at, clause in enumerate(self.clauses) if at != first]
+        others = [of_job(clause, True) for at, clause in enumerate(self.clauses) if at != first]
         return replace(self, noun=job[1], clauses=tuple(others), is_job=True)
 
     def of_one(self, noun: str, *, is_only: bool = True) -> NounPhrase:
@@ -176,8 +152,8 @@ class NounPhrase:
             single, many, short = (re.sub(rf"\b{re.escape(one)}\b", found, text) for text in texts)
             others = tuple(said(way) for way in clause.others if f"{several} " not in f"{way.plural} {way.reduced}")
             verb, _, name = single.partition(f" the {noun} of ")
-            if is_only and name and _roles().get(verb) == noun:
-                others += _with_role(Clause(single, many, short), noun, name)
+            if is_only and name and roles().get(verb) == noun:
+                others += with_role(Clause(single, many, short), noun, name)
             return replace(clause, singular=single, plural=many, reduced=short, others=others)
 
         return replace(self, clauses=tuple(map(said, self.clauses)))
@@ -216,9 +192,7 @@ class NounPhrase:
                 return Clause(f"shares {shared}", f"share {shared}", f"sharing {shared}" if clause.reduced else "")
             if not are_several:
                 role = (only or {}).get(verb) if is_whole else None
-                ways = (
-                    (*_of_role(clause, one, f"the {role} of {name}"), *_with_role(clause, role, name)) if role else ()
-                )
+                ways = (*of_role(clause, one, f"the {role} of {name}"), *with_role(clause, role, name)) if role else ()
                 return replace(clause, others=ways) if role else clause
             is_negated = "not" in verb.split(" ")
             several = f"{'any' if is_negated else 'one'} of the same {plural(noun)} as {name}"
@@ -268,11 +242,6 @@ class NounPhrase:
         return " and ".join(clause.plural if is_plural else clause.singular for clause in after)
 
 
-def _roles() -> Mapping[str, str]:
-    known: Mapping[str, str] = frame_file("relations")["roles"]
-    return known
-
-
 def in_order(texts: Sequence[str]) -> str:
     """Return what follows a noun in the order in which each belongs to the noun and not to what is before it.
 
@@ -311,29 +280,6 @@ def _may_follow(text: str, modifiers: Sequence[str]) -> bool:
     return not (is_open and any(one.endswith("ing") for one in firsts)) and text.partition(" ")[0] not in firsts
 
 
-def _with_role(clause: Clause, role: str, name: str) -> tuple[Clause, ...]:
-    """Return further words for things that share a person who is the ``role`` of each, such as the director."""
-    same = f"the same {role} as {name}"
-    return (
-        Clause(f"has {same}", f"have {same}", f"with {same}"),
-        Clause(clause.singular, clause.plural, f"from the {role} of {name}"),
-    )
-
-
-def _of_role(clause: Clause, shared: str, role: str) -> tuple[Clause, ...]:
-    """Return a clause and its other words with *the director of X* for *the same person as X*."""
-    return tuple(
-        replace(
-            way,
-            singular=way.singular.replace(shared, role),
-            plural=way.plural.replace(shared, role),
-            reduced=way.reduced.replace(shared, role),
-            others=(),
-        )
-        for way in (clause, *clause.others)
-    )
-
-
 def _joined(texts: Sequence[str]) -> str:
     """Return predicates as one: *star Ann Lee and are in Thai*, *star Ann Lee but are not in Thai*."""
     text = texts[0]
@@ -360,29 +306,6 @@ def _ways(clause: Clause) -> list[Clause]:
         return of_genre
     nouns = [way for way in ways if (found := _AS_NOUN.fullmatch(way.plural)) and not _ONE_OF_A_KIND.match(found[2])]
     return nouns or ways
-
-
-def in_role(text: str) -> str:
-    """Return *worked as an actor* for *worked as 'actor'*, and *a poet* for *a person who worked as a poet*."""
-    text = _ROLE.sub(lambda match: f"{match[1]} as {with_article(match[2])}", text)
-    return _WITH_JOB.sub(_job, text)
-
-
-def _job(match: re.Match[str]) -> str:
-    first, _, _ = match[1].partition(" ")
-    return plural(match[2]) if first == "people" else with_article(match[2]) if first == "a" else f"any {match[2]}"
-
-
-def _of_job(clause: Clause, is_also: bool) -> Clause:
-    """Return *are physicists*, which suits the living and the dead, for *worked as a physicist*.
-
-    ``is_also``: after another job.
-    """
-    job = _JOB.fullmatch(clause.singular)
-    if job is None:
-        return clause
-    word = "not " if job[0].startswith("did not") else "also " * is_also
-    return Clause(f"is {word}{with_article(job[1])}", f"are {word}{plural(job[1])}")
 
 
 def given(text: str, *, is_other: bool) -> NounPhrase:

@@ -9,8 +9,8 @@ from functools import cached_property, lru_cache
 
 from kbkit.english.attributes import words_of_name
 from kbkit.english.categories import GROUPS
+from kbkit.english.clauses import Clause
 from kbkit.english.frames import frame_file
-from kbkit.english.noun_phrases import Clause
 from kbkit.english.readable import relation_problem
 from kbkit.english.types import WORKS, are_people, type_noun
 from kbkit.english.verbs import GRADES, VerbPhrase, has_bare_object, of_noun, verb_phrase

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from kbkit.english.categories import MARKERS
+from kbkit.english.clauses import Clause
 from kbkit.english.frames import frame_file
-from kbkit.english.noun_phrases import Clause
 from kbkit.english.relations import Link
 from kbkit.english.types import THING, type_noun
 from kbkit.english.verbs import GRADES, of_noun

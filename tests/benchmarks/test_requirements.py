@@ -27,7 +27,8 @@ from kbkit.benchmarks.requirements import (
 )
 from kbkit.benchmarks.requirements.relational import Grounding
 from kbkit.benchmarks.requirements.textual import Requirement
-from kbkit.english.noun_phrases import Clause, NounPhrase
+from kbkit.english.clauses import Clause
+from kbkit.english.noun_phrases import NounPhrase
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Role

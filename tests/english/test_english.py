@@ -14,9 +14,10 @@ from kbkit import english
 from kbkit.answers.parse import parse
 from kbkit.answers.templates import shipped
 from kbkit.answers.wording import noun_phrase
+from kbkit.english.clauses import Clause
 from kbkit.english.descriptions import descriptions
 from kbkit.english.names import written_name
-from kbkit.english.noun_phrases import Clause, NounPhrase, either
+from kbkit.english.noun_phrases import NounPhrase, either
 from kbkit.ingestion import recipe as recipes
 from kbkit.kb import KnowledgeBase
 from tests.loops import each

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,80 +14,37 @@ from numpy.typing import NDArray
 
 from kbkit.answers import syntax
 from kbkit.answers.parse import parse
-from kbkit.answers.sample import first_slot
-from kbkit.answers.sample_plans import PlanSampler, SlotSets
-from kbkit.answers.sample_sets import AnswerSets, SampleRequest, matrix_of, splitmix64
+from kbkit.answers.sample_sets import AnswerSets, splitmix64
 from kbkit.benchmarks.fit_nodes import (
     are_cut,
     are_whole,
     head_nouns,
     is_optional,
     is_sparse,
-    left_out_markers,
-    wholes,
 )
 from kbkit.benchmarks.incomplete import doubtful_nodes, fragments, odd_nodes
 from kbkit.benchmarks.left_out import REASON, LeftOutWords
-from kbkit.benchmarks.quest.category_files import category_pairs
 from kbkit.benchmarks.quest.families import Family, families, family_of
-from kbkit.english.attributes import attribute_words, is_flag
-from kbkit.english.categories import flag_name, has_marks, of_flag
+from kbkit.english.attributes import attribute_words
+from kbkit.english.categories import has_marks
 from kbkit.english.markers import is_marker
 from kbkit.english.readable import objection
 from kbkit.english.relations import unworded
 from kbkit.english.roles import TYPES_NEEDED, is_untyped
-from kbkit.english.thesaurus import more_general
 from kbkit.english.types import are_people, type_noun
 from kbkit.english.verbs import GRADES
 from kbkit.errors import KbError, Option
 from kbkit.kb import KnowledgeBase
-from kbkit.schema import quote
 
 if TYPE_CHECKING:
-    import polars as pl
+    pass
+from kbkit.benchmarks.quest.groups import TRIVIAL, Category, Groups, all_groups, by_file, by_nodes, by_values, stacked
 
 _MAX_LENGTH = 100
-_MAX_LISTED = 2_000
-"""Maximum number of members of a category from a file, as its expression lists them."""
-_GENERAL = "of a general term whose special ones are not counted"
-_PARTIAL = "of a whole whose parts are not counted"
-_TRIVIAL = "of one node, or of more than half of all"
-CODE = re.compile(r"[a-z]+://\S+|urn:\S+|[A-Za-z]{1,8}[_:\-]?\d+|\d{5,}")
-"""A key that is not a readable name."""
 
 
 class NoCategoriesError(KbError):
     """No category of a type is usable."""
-
-
-@dataclass(frozen=True)
-class Category:
-    """A group of nodes.
-
-    ``phrase`` is the plural name of its members, ``name`` the name of the node or value they share, ``family`` the
-    pattern that it comes from, ``size`` the number of members, ``cues`` the words that say in a text what the name has
-    to do with a member (:attr:`kbkit.benchmarks.quest.families.Family.cues`).
-    """
-
-    phrase: str
-    expression: str
-    family: str
-    name: str
-    size: int
-    cues: str = ""
-
-
-@dataclass(frozen=True)
-class Groups:
-    """All groups by node, usable or not: row i of ``matrix`` has the members that share the node ``values[i]``.
-
-    ``families_of[i]`` is the position in ``families``.
-    """
-
-    families: Sequence[Family]
-    families_of: NDArray[np.int32]
-    values: NDArray[np.int32]
-    matrix: Any
 
 
 @dataclass(frozen=True)
@@ -175,13 +131,13 @@ def build(
     for name, problem in unworded(kb.schema).items():
         if any(domain in (s.head, s.tail) for s in kb.schema.relation(name).signatures):
             left_out[f"of relation {name}, whose label has {problem}"] += kb.schema.relation(name).pairs
-    groups = _groups(kb, by_node, left_out)
+    groups = all_groups(kb, by_node, left_out)
     named: dict[str, int] = {}
-    parts = [_by_nodes(kb, groups, left_out, named)]
-    parts += [_by_values(kb, domain, f) for f in chosen if f.attribute is not None]
-    parts += [_by_file(kb, domain, path, left_out) for path in files]
+    parts = [by_nodes(kb, groups, left_out, named)]
+    parts += [by_values(kb, domain, f) for f in chosen if f.attribute is not None]
+    parts += [by_file(kb, domain, path, left_out) for path in files]
     items = [item for part, _ in parts for item in part]
-    matrix = _stacked([sets for _, sets in parts], kb.schema.nodes)
+    matrix = stacked([sets for _, sets in parts], kb.schema.nodes)
     patterns = {family.id: family for family in chosen}
     keep = _usable(items, kb.schema.type(domain).members, left_out, patterns)
     if words is not None:
@@ -249,7 +205,7 @@ def _usable(items: Sequence[Category], members: int, left_out: Counter[str], kno
         if not item.name:
             reason = "without a name"
         elif item.size < 2 or 2 * item.size > members:
-            reason = _TRIVIAL
+            reason = TRIVIAL
         elif len(item.name) > _MAX_LENGTH or has_marks(item.phrase):
             reason = "with a name that is too long or contains marks"
         elif often[folded[position]] > 1:
@@ -302,160 +258,10 @@ def _equal_sets(offsets: NDArray[np.int32], nodes: NDArray[np.int32]) -> NDArray
     return numbers
 
 
-def _stacked(parts: Sequence[Any], width: int) -> Any:
-    import scipy.sparse as sp
-
-    stacked = sp.vstack([sp.csr_array((0, width), dtype=np.int32), *parts], format="csr")
-    stacked.sort_indices()
-    return stacked
-
-
 # -- categories by node -----------------------------------------------------------------------------------------------
-
-
-def _groups(kb: KnowledgeBase, node_families: Sequence[Family], left_out: Counter[str]) -> Groups | None:
-    """Return the set of each node that can fill the slot of a family, for all families in one sweep."""
-    if not node_families:
-        return None
-    plans = [kb.session.resolved(parse(family.id), family.id) for family in node_families]
-    sampler = PlanSampler(SampleRequest(1), np.random.default_rng(0), kb.session, plans[0])
-    sets = SlotSets(sampler, "", [(plan, plan.root, first_slot(plan)) for plan in plans]).sets
-    rows = np.lexsort((sets.values[:, 0], sets.kinds[:, 0]))
-    if sets.truncated:
-        left_out["beyond 20,000,000 memberships"] += 1
-    assert sets.matrix is not None
-    return Groups(node_families, sets.kinds[rows, 0], sets.values[rows, 0], sets.matrix[rows])
-
-
-def _by_nodes(
-    kb: KnowledgeBase, groups: Groups | None, left_out: Counter[str], named: dict[str, int]
-) -> tuple[list[Category], Any]:
-    """Return the groups of two or more nodes as categories, and add the nodes that they name to ``named``."""
-    if groups is None:
-        return [], _stacked([], kb.schema.nodes)
-    sizes = np.diff(groups.matrix.indptr)
-    rows = np.flatnonzero(sizes > 1)
-    left_out[_TRIVIAL] += len(sizes) - len(rows)
-    names = _names(kb, groups.values[rows])
-    untelling = left_out_markers(kb)
-    above = [frozenset() if _follows(family) else wholes(kb, family.other) for family in groups.families]
-    told = [row for row in rows.tolist() if int(groups.values[row]) not in untelling]
-    left_out.update(untelling[int(node)] for node in groups.values[rows].tolist() if node in untelling)
-    partial = {row for row in told if int(groups.values[row]) in above[groups.families_of[row]]}
-    left_out.update({_PARTIAL: len(partial)} if partial else {})
-    general = _general(groups, sizes, _names(kb, groups.values))
-    left_out.update({_GENERAL: len(general.intersection(told))} if general else {})
-    told = [row for row in told if row not in partial and row not in general]
-    rows = np.array(told, np.int64)
-    items = []
-    for row in told:
-        family, (key, name) = groups.families[groups.families_of[row]], names[int(groups.values[row])]
-        expression = family.expression(f"#{key}")
-        named[expression] = int(groups.values[row])
-        items.append(Category(family.phrase(name), expression, family.id, name, int(sizes[row]), family.cues))
-    return items, groups.matrix[rows]
-
-
-def _general(groups: Groups, sizes: NDArray[np.int32], names: Mapping[int, tuple[str, str]]) -> set[int]:
-    """Return the groups named by a term that is more general than that of a group with other members.
-
-    *Writers* would leave out the novelists of whom the KB says no more.
-    """
-    left_out: set[int] = set()
-    for number, family in enumerate(groups.families):
-        if family.other and is_marker(family.other):
-            continue
-        rows = np.flatnonzero((groups.families_of == number) & (sizes > 0)).tolist()
-        named = {name: row for row in rows if (name := names[int(groups.values[row])][1]) and name.islower()}
-        for name, row in named.items():
-            for wider in more_general(name) & named.keys():
-                above = named[wider]
-                common = groups.matrix[[row]].multiply(groups.matrix[[above]]).nnz
-                if common < sizes[row]:
-                    left_out.add(above)
-    return left_out
-
-
-def _follows(family: Family) -> bool:
-    """Return whether the members of a family's categories include those of parts or special kinds."""
-    return any(isinstance(part, syntax.Edge) and part.closure for part in syntax.subtrees(parse(family.id)))
-
-
-def _names(kb: KnowledgeBase, ids: NDArray[np.int32]) -> dict[int, tuple[str, str]]:
-    """Return key and name of nodes; the name is "" if it is only the key."""
-    import polars as pl
-
-    rows = kb.tables.lookup(
-        "SELECT id, key, name FROM nodes WHERE id IN (SELECT id FROM kbkit_wanted)",
-        frames={"kbkit_wanted": pl.DataFrame({"id": np.unique(ids)})},
-    )
-    return {node: (key, _readable(key, name)) for node, key, name in rows.iter_rows()}
-
-
-def _readable(key: str, name: str | None) -> str:
-    words = " ".join((name or "").split())
-    return "" if name == key and CODE.fullmatch(words) else words
 
 
 # -- categories by value ----------------------------------------------------------------------------------------------
 
 
-def _by_values(kb: KnowledgeBase, domain: str, family: Family) -> tuple[list[Category], Any]:
-    """Return the groups of an attribute's values."""
-    assert family.attribute is not None
-    column = quote(family.attribute.name)
-    values = f"unnest({column})" if family.attribute.type.endswith("[]") else column
-    frame = kb.tables.lookup(
-        f"SELECT DISTINCT v, id FROM (SELECT {values} AS v, id FROM {quote(kb.schema.type(domain).table)})"
-        " WHERE v IS NOT NULL ORDER BY v, id"
-    )
-    items = []
-    sizes = []
-    for value, size in _runs(frame, "v"):
-        name = " ".join(str(value).split())
-        phrase = family.phrase(name)
-        if isinstance(value, bool) or is_flag(family.attribute):
-            label = family.attribute.label or family.attribute.name
-            phrase = of_flag(domain, label, value=bool(value))
-            name = flag_name(label, value=bool(value))
-        items.append(Category(phrase, family.expression(value), family.id, name, size, family.cues))
-        sizes.append(size)
-    return items, matrix_of(np.array(sizes, np.int64), frame["id"].to_numpy().astype(np.int32), kb.schema.nodes)
-
-
-def _runs(frame: pl.DataFrame, column: str) -> list[tuple[str | int | bool, int]]:
-    """Return each value of a sorted column and its count."""
-    import polars as pl
-
-    return frame.group_by(column, maintain_order=True).agg(pl.len()).rows()
-
-
 # -- categories from files --------------------------------------------------------------------------------------------
-
-
-def _by_file(kb: KnowledgeBase, domain: str, path: Path, left_out: Counter[str]) -> tuple[list[Category], Any]:
-    """Return the categories of a file of (category, key or name), and count nodes that the KB does not have."""
-    import polars as pl
-
-    pairs = pl.DataFrame(category_pairs(path), schema={"category": pl.String, "node": pl.String}, orient="row").unique()
-    frame = kb.tables.lookup(
-        f"""WITH t AS (SELECT id, key, name FROM {quote(kb.schema.type(domain).table)}),
-        named AS (SELECT name, any_value(id) AS id FROM t GROUP BY name HAVING count(*) = 1)
-        SELECT DISTINCT p.category, coalesce(t.id, named.id) AS id, n.key
-        FROM kbkit_pairs p LEFT JOIN t ON t.key = p.node LEFT JOIN named ON named.name = p.node
-        LEFT JOIN nodes n ON n.id = coalesce(t.id, named.id) ORDER BY ALL""",
-        frames={"kbkit_pairs": pairs},
-    )
-    known = frame.drop_nulls("id")
-    left_out[f"rows of {path.name} that name no node"] += pairs.height - known.height
-    grouped = known.group_by("category", maintain_order=True).agg("id", "key")
-    small = grouped.filter(pl.col("id").list.len() <= _MAX_LISTED)
-    left_out[f"of more than {_MAX_LISTED:,} nodes, from a file"] += grouped.height - small.height
-    grouped = small
-    items = []
-    for phrase, ids, keys in grouped.iter_rows():
-        expression = str(syntax.Filter(syntax.Nodes(domain), (syntax.Condition("key", "in", tuple(keys)),)))
-        items.append(Category(phrase, expression, family_of(path), phrase, len(ids)))
-    sizes = np.array([item.size for item in items], np.int64)
-    nodes_of = grouped["id"].explode().to_numpy().astype(np.int32)
-    return items, matrix_of(sizes, nodes_of, kb.schema.nodes)

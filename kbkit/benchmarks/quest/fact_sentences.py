@@ -11,8 +11,9 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from kbkit.benchmarks.quest.categories import CODE, Categories
+from kbkit.benchmarks.quest.categories import Categories
 from kbkit.benchmarks.quest.families import Family
+from kbkit.benchmarks.quest.groups import CODE
 from kbkit.english import facts
 from kbkit.english.attributes import attribute_words, is_flag
 from kbkit.english.names import named

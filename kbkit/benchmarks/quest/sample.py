@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import combinations, permutations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,25 +13,28 @@ from numpy.typing import NDArray
 from kbkit.answers import syntax
 from kbkit.answers.sample import draw_sets
 from kbkit.answers.sample_sets import Constraints, SampleRequest
-from kbkit.benchmarks.fit_nodes import MISSING
-from kbkit.benchmarks.quest.categories import Categories, KnownValues
+from kbkit.benchmarks.quest.categories import Categories
+from kbkit.benchmarks.quest.combined import (
+    are_bare,
+    are_known,
+    are_sparse,
+    beside_cut,
+    deniable,
+    of_one_family,
+    on_topic,
+    ops,
+    preferred,
+    stand_apart,
+    with_common_values,
+    with_values,
+    without_repeats,
+)
 from kbkit.benchmarks.quest.grammar import Shape
-from kbkit.english import genres
-from kbkit.english.modifiers import GENRE, are_people, divided
 from kbkit.english.roles import is_untyped
-from kbkit.english.stems import shares_stem
-from kbkit.english.types import WORKS, type_noun
 
 _CANDIDATES = 5_000
 """Minimum number of expressions of a shape to choose from."""
 _UNION_TRIES = 4
-_RELATED, _TOGETHER, _COMMON, _OFTEN = 0.15, 0.3, 2, 3
-"""Fraction of the members of the smaller of two categories that makes them related if in common, that lets them be the
-parts of a union, and the number of members, in a union that names people more."""
-_NEARLY = 0.9
-"""Fraction of the nodes with a value, relative to the most frequent family, from which nearly all have one."""
-_ONE = 1.05
-"""Mean number of values below which each thing has one, such as its year."""
 _EFFECT = 0.1
 """Fraction of the answers that each category must add or leave out."""
 _SLACK = 1.25
@@ -126,29 +127,29 @@ def candidates(categories: Categories, shape: Shape, request: SampleRequest) -> 
     """Return expressions of a shape that meet the request, in random order, category families equally likely."""
     limited = replace(request, count=_limit(shape, request), weight="popular")
     sets = categories.sets
-    if _ops(shape) <= {"|"}:  # a union is no smaller than its parts
+    if ops(shape) <= {"|"}:  # a union is no smaller than its parts
         sets = sets.take(np.flatnonzero(sets.answers <= request.max_answers))
     drawn = draw_sets(sets, shape.tree, limited)
     order = [drawn.slots.index(letter) for letter in shape.letters]
     rows = drawn.values[:, order]
     same = np.sort(categories.same[rows], axis=1)
     rows = rows[(same[:, 1:] != same[:, :-1]).all(axis=1)]
-    if _ops(shape) <= {"|"}:
-        rows = _of_one_family(categories, rows)
-    if "-" in _ops(shape):
-        rows = _deniable(categories, rows)
-    if "&" in _ops(shape):
-        rows = _with_common_values(categories, rows)
-    if _ops(shape) == {"&"}:
-        rows = _with_values(categories, rows)
-    sparse = _are_sparse(categories)
-    rows = rows[~sparse[rows].any(axis=1)] if is_untyped(categories.domain) else _preferred(rows, sparse)
-    rows = _beside_cut(categories, shape, rows)
-    rows = _on_topic(categories, shape, rows)
+    if ops(shape) <= {"|"}:
+        rows = of_one_family(categories, rows)
+    if "-" in ops(shape):
+        rows = deniable(categories, rows)
+    if "&" in ops(shape):
+        rows = with_common_values(categories, rows)
+    if ops(shape) == {"&"}:
+        rows = with_values(categories, rows)
+    sparse = are_sparse(categories)
+    rows = rows[~sparse[rows].any(axis=1)] if is_untyped(categories.domain) else preferred(rows, sparse)
+    rows = beside_cut(categories, shape, rows)
+    rows = on_topic(categories, shape, rows)
     if len(shape.letters) > 1:
-        rows = _preferred(rows, _are_bare(categories))
-        rows = _preferred(rows, _stand_apart(categories))
-    rows = _without_repeats(categories, rows)
+        rows = preferred(rows, are_bare(categories))
+        rows = preferred(rows, stand_apart(categories))
+    rows = without_repeats(categories, rows)
     matrix: Any = categories.sets.matrix
     letters = {letter: matrix[rows[:, i]] for i, letter in enumerate(shape.letters)}
     total = _sets(shape.tree, letters)
@@ -163,10 +164,10 @@ def candidates(categories: Categories, shape: Shape, request: SampleRequest) -> 
     for family, nodes in categories.odd.items():
         has_odd = total @ np.isin(np.arange(total.shape[1]), list(nodes)).astype(np.int32) > 0
         keep &= ~(has_odd & (families == family).any(axis=1))
-    if len(shape.letters) > 1 and categories.merged and not _ops(shape) <= {"|"}:
+    if len(shape.letters) > 1 and categories.merged and not ops(shape) <= {"|"}:
         keep &= total @ np.isin(np.arange(total.shape[1]), list(categories.merged)).astype(np.int32) == 0
-    if "-" in _ops(shape):
-        keep &= _are_known(categories, rows[:, -1], total)
+    if "-" in ops(shape):
+        keep &= are_known(categories, rows[:, -1], total)
     if len(categories.named):
         keep &= ~_names_answer(categories, rows, total)
     return Candidates(rows[keep], total[np.flatnonzero(keep)], len(drawn.values) >= limited.count)
@@ -182,191 +183,9 @@ def _names_answer(categories: Categories, rows: NDArray[np.int32], answers: Any)
     return np.asarray(answers.multiply(marked).sum(axis=1) > 0).ravel()
 
 
-def _deniable(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the rows whose last category a question may deny.
-
-    It may not if it is a label, if the values of its family are incomplete, if it names a person and the others do not,
-    or if it has few members in common with them: *made in Peru but not directed by Jane Doe* is not plausible, and
-    neither is *with Ann Lee but not with Bo Li* for actors who met once. A job is denied of people with another job
-    only: *citizens of Peru who are not film directors* is not plausible.
-    """
-    known = [categories.known.get(item.family) for item in categories.items]
-    people = np.array([one is not None and one.of_people for one in known])
-    fit = np.array([one is None or (one.are_whole and not _are_vague(one)) for one in known])
-    jobs = np.array([not divided(item.phrase)[1] and are_people(item.phrase) for item in categories.items])
-    last, others = rows[:, -1], rows[:, :-1]
-    fit_here = fit[last] & (~people[last] | people[others].any(axis=1)) & (~jobs[last] | jobs[others].any(axis=1))
-    kept: NDArray[np.int32] = rows[fit_here]
-    related = np.ones(len(kept), bool)
-    for column in range(kept.shape[1] - 1):
-        related &= _are_related(categories, kept[:, column], kept[:, -1])
-    return kept[related]
-
-
-def _are_vague(known: KnownValues) -> bool:
-    """Return whether nobody denies values of a family: labels, grades, years."""
-    return known.are_labels or known.are_grades or known.are_years
-
-
-def _are_related(
-    categories: Categories,
-    some: NDArray[np.int32],
-    others: NDArray[np.int32],
-    share: float = _RELATED,
-    least: NDArray[np.int64] | int = _COMMON,
-) -> NDArray[np.bool_]:
-    """Return which pairs of categories have many members in common."""
-    matrix: Any = categories.sets.matrix
-    sizes = np.diff(matrix.indptr)
-    common = np.diff(matrix[some].multiply(matrix[others]).tocsr().indptr)
-    return np.asarray(common >= np.maximum(least, share * np.minimum(sizes[some], sizes[others])), bool)
-
-
-def _are_known(categories: Categories, denied: NDArray[np.int32], answers: Any) -> NDArray[np.bool_]:
-    """Return the mask of rows whose answers all have a value of the denied family; the KB may lack the denied one."""
-    are_known = np.ones(len(denied), bool)
-    families = np.array([categories.items[number].family for number in denied.tolist()], object)
-    for name in np.unique(families).tolist():
-        if known := categories.known.get(name):
-            rows = np.flatnonzero(families == name)
-            are_known[rows] = answers[rows] @ (~known.nodes).astype(np.int32) == 0
-    return are_known
-
-
-def _with_common_values(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the rows without several values of a family of which nodes mostly have fewer, or all if none is left.
-
-    *Family fantasy adventure films* would miss most of them if a film has one or two genres in the KB.
-    """
-    names, families = np.unique([item.family for item in categories.items], return_inverse=True)
-    known = [categories.known.get(name) for name in names.tolist()]
-    mean = np.array([math.inf if one is None else one.mean for one in known])
-    of_rows = families[rows]
-    same = (of_rows[:, :, None] == of_rows[:, None, :]).sum(axis=2)
-    kept: NDArray[np.int32] = rows[((same == 1) | (same <= mean[of_rows])).all(axis=1)]
-    return kept if len(kept) else rows
-
-
-def _with_values(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the rows without missing values, or all rows if none is left.
-
-    No category has a value of which a node may have more than the KB says, such as the main genre of a film.
-    In a pair of categories, nearly all members of the smaller one must have a value of the other's family: *dramas by
-    Jane Doe* would miss dramas if the KB has no genre for many of her films.
-    """
-    matrix: Any = categories.sets.matrix
-    sizes = np.diff(matrix.indptr)
-    kept = np.ones(len(rows), bool)
-    names, families = np.unique([item.family for item in categories.items], return_inverse=True)
-    for family, name in enumerate(names.tolist()):
-        known = categories.known.get(name)
-        if known is not None and not known.are_whole and not known.are_labels and not known.of_people:
-            kept &= (families[rows] != family).all(axis=1)  # the source may list the first value only
-        if known is None or known.are_optional:
-            continue
-        lacking = matrix @ (~known.nodes).astype(np.int32) > MISSING * sizes
-        for one, other in permutations(range(rows.shape[1]), 2):
-            some, others = rows[:, one], rows[:, other]
-            kept &= ~((families[others] == family) & (sizes[some] <= sizes[others]) & lacking[some])
-    with_values: NDArray[np.int32] = rows[kept]
-    return with_values if len(with_values) else rows
-
-
-def _preferred(rows: NDArray[np.int32], avoided: NDArray[np.bool_]) -> NDArray[np.int32]:
-    """Return the rows without an ``avoided`` category, or all rows if each has one."""
-    good: NDArray[np.int32] = rows[~avoided[rows].any(axis=1)]
-    return good if len(good) else rows
-
-
-def _are_sparse(categories: Categories) -> NDArray[np.bool_]:
-    """Return which categories are of a sparse family: most people, for example, have no value for languages spoken."""
-    known = [categories.known.get(item.family) for item in categories.items]
-    return np.array([one is not None and one.are_sparse for one in known], bool)
-
-
-def _beside_cut(categories: Categories, shape: Shape, rows: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the rows that ask for more than a value of which the source lists only the first few, or all rows.
-
-    *Movies that star Ann Lee* would miss those in which she is the fourth actor, and readers know what she did with
-    a director. A union of such actors stays: nobody
-    has its whole list in mind.
-    """
-    known = [categories.known.get(item.family) for item in categories.items]
-    cut = np.array([one is not None and one.are_cut for one in known], bool)
-    of_people = np.array([one is not None and one.of_people for one in known], bool)
-    if len(shape.letters) > 1 and _ops(shape) <= {"|"}:
-        return rows
-    asked = rows[:, :-1] if "-" in _ops(shape) else rows
-    known_nodes = np.array([math.inf if one is None else one.nodes.sum() for one in known])
-    gappy = cut & (known_nodes < _NEARLY * known_nodes[np.isfinite(known_nodes)].max(initial=0))
-    unfit = (cut[asked].any(axis=1) & (cut | of_people)[asked].all(axis=1)) | gappy[asked].any(axis=1)
-    kept: NDArray[np.int32] = rows[~unfit]
-    return kept if len(kept) else rows
-
-
-def _on_topic(categories: Categories, shape: Shape, rows: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the rows that do not begin with all works of a year, a country or a grade, or all rows.
-
-    *Movies from 1984 that are not in the Horror genre* serves no want, and nobody believes *movies from 1937* whole.
-    """
-    is_open = len(shape.letters) == 1 or "-" in _ops(shape)
-    is_of_works = is_untyped(categories.domain) or type_noun(categories.domain).rpartition(" ")[2] in WORKS
-    if not is_open or not is_of_works:
-        return rows
-    known = [categories.known.get(item.family) for item in categories.items]
-    are_general = np.array(
-        [one is not None and (one.mean < _ONE or one.are_years) and not one.of_people for one in known], bool
-    )
-    kept: NDArray[np.int32] = rows[~are_general[rows[:, :-1] if len(shape.letters) > 1 else rows].all(axis=1)]
-    return kept if len(kept) else rows
-
-
-def _are_bare(categories: Categories) -> NDArray[np.bool_]:
-    """Return which categories are nouns without a clause, such as *bays*, but not *chemists*."""
-    return np.array([not divided(item.phrase)[1] and not are_people(item.phrase) for item in categories.items], bool)
-
-
-def _stand_apart(categories: Categories) -> NDArray[np.bool_]:
-    """Return which categories are of a genre that cannot precede a noun, so that the other phrases come after it."""
-    groups = [GENRE.fullmatch(divided(item.phrase)[1]) for item in categories.items]
-    return np.array([group is not None and genres.stands_apart(group[1]) for group in groups], bool)
-
-
-def _of_one_family(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the rows whose categories are of one family, if there are any, and have many members in common.
-
-    *With Ann Lee or Bo Li* is plausible for actors who met often, *made in France or in Peru* is not. Labels are
-    dropped if there are other families: *tagged christmas or robots* has two unrelated parts.
-    """
-    families = np.unique([item.family for item in categories.items], return_inverse=True)[1]
-    known = [categories.known.get(item.family) for item in categories.items]
-    labels = np.array([one is not None and one.are_labels for one in known])
-    kept = rows[(families[rows] == families[rows[:, :1]]).all(axis=1)]
-    kept = kept[~labels[kept[:, 0]]] if not labels[kept[:, 0]].all() else kept
-    kept = kept if len(kept) else rows
-    related = np.ones(len(kept), bool)
-    least = np.where(np.array([one is not None and one.of_people for one in known])[kept[:, 0]], _OFTEN, _COMMON)
-    for one, other in combinations(range(kept.shape[1]), 2):
-        related &= _are_related(categories, kept[:, one], kept[:, other], _TOGETHER, least)
-    together: NDArray[np.int32] = kept[related]
-    return together
-
-
-def _without_repeats(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the rows whose categories of several families share no name, as *in the War genre but not tagged war*."""
-    items = categories.items
-
-    def repeats(row: Sequence[int]) -> bool:
-        pairs = combinations((items[number] for number in row), 2)
-        return any(a.family != b.family and shares_stem(a.name, [b.name]) for a, b in pairs)
-
-    kept: NDArray[np.int32] = rows[np.fromiter((not repeats(row) for row in rows.tolist()), bool, len(rows))]
-    return kept
-
-
 def _limit(shape: Shape, request: SampleRequest) -> int:
     """Return the number of expressions to try for a request; more for unions, most of which are not of one kind."""
-    return max(_CANDIDATES, request.count) * (_UNION_TRIES if _ops(shape) <= {"|"} else 1)
+    return max(_CANDIDATES, request.count) * (_UNION_TRIES if ops(shape) <= {"|"} else 1)
 
 
 def _sets(tree: syntax.Expression, letters: dict[str, Any]) -> Any:
@@ -459,11 +278,7 @@ def binding(categories: Categories, shape: Shape, request: SampleRequest) -> str
 
 
 def _concerns(shape: Shape, constraint: str) -> bool:
-    return {"i": "&", "d": "-", "u": "|"}[constraint[0]] in _ops(shape)
-
-
-def _ops(shape: Shape) -> set[str]:
-    return {part.op for part in syntax.subtrees(shape.tree) if isinstance(part, syntax.Combine)}
+    return {"i": "&", "d": "-", "u": "|"}[constraint[0]] in ops(shape)
 
 
 def shares(count: int, parts: int) -> list[int]:

@@ -11,6 +11,7 @@ from kbkit.benchmarks.requirements import relational
 from kbkit.benchmarks.requirements.answer_counts import Target, select
 from kbkit.benchmarks.requirements.phrases import DESCRIPTIONS
 from kbkit.benchmarks.requirements.relational import Grounding
+from kbkit.benchmarks.requirements.suggested import SUGGEST
 from kbkit.benchmarks.requirements.textual import Requirement, TextProperty
 from kbkit.benchmarks.requirements.verify import Verified
 
@@ -54,7 +55,7 @@ def _is_trivial(query: Item, templates: Mapping[str, Template]) -> bool:
     """Return whether a query is a suggested template of one step without conditions: *films by Jane Doe*."""
     name = query[Grounding].template
     return (
-        name.startswith(relational.SUGGEST)
+        name.startswith(SUGGEST)
         and not query[Requirement].properties
         and relational.steps_of(templates[name]) < 2
         and len(query[Grounding].slots) < 2

@@ -12,8 +12,9 @@ import numpy as np
 
 from kbkit import english
 from kbkit.benchmarks.requirements.textual import TextProperty
+from kbkit.english.clauses import Clause
 from kbkit.english.frames import frame_file
-from kbkit.english.noun_phrases import Clause, NounPhrase
+from kbkit.english.noun_phrases import NounPhrase
 from kbkit.english.stems import words_of
 from kbkit.english.types import STORIES
 

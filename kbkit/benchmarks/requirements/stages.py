@@ -3,42 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import cached_property
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from kbkit.answers.templates import Template
 from kbkit.answers.wording import slot_nouns
-from kbkit.benchmarks.documents import Document, TextPassage, read_documents, types_with_text
-from kbkit.benchmarks.evidence import Matcher, leaks
-from kbkit.benchmarks.fit_nodes import MERGED, head_nouns, merged_nodes
-from kbkit.benchmarks.incomplete import FRAGMENT, ODD, fragments, odd_nodes
-from kbkit.benchmarks.left_out import REASON, LeftOutWords, left_out_words
+from kbkit.benchmarks.documents import Document, read_documents
+from kbkit.benchmarks.evidence import leaks
+from kbkit.benchmarks.fit_nodes import MERGED, head_nouns
+from kbkit.benchmarks.incomplete import FRAGMENT, ODD
+from kbkit.benchmarks.left_out import REASON
 from kbkit.benchmarks.pipeline import Item, Pipeline
-from kbkit.benchmarks.recorded import models, origin
 from kbkit.benchmarks.requirements import fuse, relational, selection, sentences, textual, verify
 from kbkit.benchmarks.requirements import products as goods
-from kbkit.benchmarks.requirements.answer_counts import Target
 from kbkit.benchmarks.requirements.choose import Chooser, fits
 from kbkit.benchmarks.requirements.fuse import FUSED, FusedQuery, count_words
-from kbkit.benchmarks.requirements.plausible import asks_for_own_parts, rests_on_cut
 from kbkit.benchmarks.requirements.relational import RELATIONAL, Grounding, NamedEntity
-from kbkit.benchmarks.requirements.settings import NAME_TEXT, RequirementSettings
+from kbkit.benchmarks.requirements.stages_input import StagesInput
 from kbkit.benchmarks.requirements.textual import READER, TEXTUAL, Requirement, TextProperty
 from kbkit.benchmarks.requirements.verify import VERIFIED, Check, SpanJudgement, Verified, VerifiedAnswer
-from kbkit.benchmarks.requirements.work_years import WorkYears
 from kbkit.english.names import article_of, written_name
-from kbkit.english.noun_phrases import NounPhrase
-from kbkit.english.types import text_noun
-from kbkit.kb import KnowledgeBase
 from kbkit.llm.calls import Calls
 from kbkit.schema import Role
 
-PROMPTS = ("stark_properties", "stark_fuse", "stark_rephrase", "stark_verify")
-PRODUCT_PROMPTS = ("stark_product_properties", "stark_product_fuse", "stark_product_category")
 _BATCH, _BATCH_WITH_MODEL = 200, 25
 """Rows per batch: fewer with models, because each candidate's document is a call."""
 _MOST = 3
@@ -52,145 +38,8 @@ _SPARE, _SPARE_BARE, _SPARE_WITH_MODEL = 1.8, 4.0, 1.2
 if the answers have no attributes: then many have no requirement."""
 
 
-@dataclass(frozen=True)
-class StagesRun:
-    """The inputs of all stages; the settings are complete."""
-
-    kb: KnowledgeBase
-    settings: RequirementSettings
-    calls: Calls | None
-    matcher: Matcher
-    templates: dict[str, Template]
-
-    @cached_property
-    def phrases(self) -> dict[str, NounPhrase | None]:
-        """The answers of each template in words."""
-        return {name: relational.phrase(self.kb, template) for name, template in self.templates.items()}
-
-    @cached_property
-    def roles(self) -> dict[str, Role]:
-        """The roles by name."""
-        return {role.name: role for role in self.settings.roles or self.kb.schema.roles}
-
-    @property
-    def asks_for_products(self) -> bool:
-        """Whether a role asks for products."""
-        return any(role.products for role in self.roles.values())
-
-    @cached_property
-    def types_with_text(self) -> set[str]:
-        """The types whose nodes have texts."""
-        return types_with_text(self.kb)
-
-    @cached_property
-    def words(self) -> LeftOutWords:
-        """The words that no query contains."""
-        return left_out_words(self.settings.leave_out)
-
-    @cached_property
-    def _of_parts(self) -> frozenset[str]:
-        """The suggested templates that leave out the parts of parts."""
-        suggested = [one for one in self.templates.values() if one.id.startswith(relational.SUGGEST)]
-        return frozenset(one.id for one in suggested if asks_for_own_parts(self.kb, one.expression))
-
-    @cached_property
-    def _cut(self) -> frozenset[str]:
-        """The suggested templates whose answers no requirement would make those of a cut list."""
-        suggested = [one for one in self.templates.values() if one.id.startswith(relational.SUGGEST)]
-        return frozenset(one.id for one in suggested if rests_on_cut(self.kb, one.expression))
-
-    @cached_property
-    def years(self) -> WorkYears:
-        """The years of works, whose titles several share."""
-        return WorkYears(self.kb)
-
-    @cached_property
-    def merged(self) -> frozenset[int]:
-        """The nodes that are several things in one, which answer no question."""
-        return merged_nodes(self.kb)
-
-    @cached_property
-    def fragments(self) -> frozenset[int]:
-        """The nodes that are of another kind than their type says."""
-        return fragments(self.kb)
-
-    def odd(self, query: Item) -> frozenset[int]:
-        """Return the nodes with an odd value of a relation that a query names."""
-        names = relational.relations_of(self.templates[query[Grounding].template])
-        return frozenset().union(*(odd_nodes(self.kb).get(name, frozenset()) for name in names))
-
-    @property
-    def target(self) -> Target:
-        """The numbers of answers to aim at."""
-        assert self.settings.target is not None
-        return self.settings.target
-
-    @property
-    def max_answers(self) -> int:
-        """The maximum number of answers of a query."""
-        assert self.settings.max_answers is not None
-        return self.settings.max_answers
-
-    @property
-    def max_candidates(self) -> int:
-        """The maximum number of nodes that satisfy the relations."""
-        assert self.settings.max_candidates is not None
-        return self.settings.max_candidates
-
-    @cached_property
-    def _text_fields(self) -> dict[str, list[str]]:
-        """The fields of the texts of each type."""
-        rows = self.kb.tables.rows(
-            "SELECT n.type::VARCHAR, list(DISTINCT t.field::VARCHAR) FROM texts t JOIN nodes n USING (id) GROUP BY 1"
-        )
-        return {kind: sorted(fields) for kind, fields in rows}
-
-    def text_noun(self, node_type: str, noun: str = "") -> str:
-        """Return what to call the texts of a type: description, title or abstract.
-
-        ``noun`` is what nodes of a type that says nothing are.
-        """
-        fields = [self.settings.text] if self.settings.text else self._text_fields.get(node_type)
-        return text_noun(noun or node_type, fields) if fields else "text"
-
-    def noun(self, query: Item) -> str:
-        """Return what the answers of a query are if nodes have no types, or ""."""
-        phrase = self.phrases[query[Grounding].template]
-        return phrase.noun if phrase and head_nouns(self.kb) else ""
-
-    def documents(self, ids: Iterable[int]) -> dict[int, Document]:
-        """Return the documents of nodes; with the name as the text if the settings say so."""
-        documents = read_documents(self.kb, ids)
-        if not self.settings.text:
-            return documents
-        return {n: dataclasses.replace(d, passages=(TextPassage(NAME_TEXT, d.name),)) for n, d in documents.items()}
-
-    def rng(self, stage: int, query: Item) -> np.random.Generator:
-        """Return a generator for one query in one stage, independent of all others."""
-        return np.random.default_rng((self.settings.seed, stage, int(query.id)))
-
-    def about(self, chosen: Sequence[Template]) -> dict[str, Any]:
-        """Return everything that the rows depend on."""
-        settings = self.settings
-        return {
-            **origin(self.kb),
-            "queries": settings.count,
-            "seed": settings.seed,
-            "templates": [
-                {"id": t.id, "expression": str(t.tree()), "question": t.question, "exclude_start": t.exclude_start}
-                for t in chosen
-            ],
-            "roles": [asdict(role) for role in self.roles.values()],
-            "properties": settings.max_properties,
-            "candidates": [settings.min_candidates, settings.max_candidates],
-            "answers": self.max_answers,
-            "weight": settings.weight,
-            "target": asdict(self.target),
-            "relations_only": settings.relations_only,
-            "text": settings.text,
-            "leave_out": self.words.about,
-            **models(self.calls, (*PROMPTS, *(PRODUCT_PROMPTS if self.asks_for_products else ()))),
-        }
+class StagesRun(StagesInput):
+    """The stages of a dataset."""
 
     def stages(self, pipeline: Pipeline) -> list[Item]:
         """Run all stages."""
@@ -208,7 +57,7 @@ class StagesRun:
                 kb, list(self.templates.values()), wanted, settings.seed, bounds, settings.weight, fewest
             ),
         )
-        queries = [Item(row) for row in drawn if row.template not in self._of_parts]
+        queries = [Item(row) for row in drawn if row.template not in self.of_parts]
         pipeline.advance(TEXTUAL, queries, self.textual, batch)
         pipeline.advance(FUSED, queries, self.fused, batch)
         pipeline.advance(VERIFIED, queries, self.verified, batch)
@@ -260,7 +109,7 @@ class StagesRun:
                 has_any = node_type in self.types_with_text or bool(self.settings.text)
                 has_phrases_alone = chooser.has_phrases_alone(node_type)
                 may_stand = alone and (fits(len(nodes), wanted) or len(nodes) <= _FEW)
-                is_whole = template.id not in self._cut
+                is_whole = template.id not in self.cut
                 if may_stand and is_whole and rng.random() < _RELATIONS and has_phrases_alone:
                     properties = []
                 is_pair = len(query[Grounding].slots) > 1

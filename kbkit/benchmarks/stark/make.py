@@ -11,6 +11,7 @@ from kbkit.benchmarks.recorded import generation
 from kbkit.benchmarks.requirements import relational
 from kbkit.benchmarks.requirements.settings import NAME_TEXT, RequirementSettings, complete_settings
 from kbkit.benchmarks.requirements.stages import StagesRun
+from kbkit.benchmarks.requirements.suggested import SUGGEST
 from kbkit.benchmarks.stark import dataset, numbers
 from kbkit.benchmarks.stark.records import reasons, record, report_of
 from kbkit.english.relations import unworded
@@ -44,7 +45,7 @@ def make(
         queries = run.stages(pipeline)
         complete = run.selected([query for query in queries if not query.dropped])
         report = report_of(queries, complete, settings.count, None if calls else run.target)
-        if any(template.id.startswith(relational.SUGGEST) for template in chosen):
+        if any(template.id.startswith(SUGGEST) for template in chosen):
             report["unworded"] = unworded(kb.schema)
         if not complete:
             raise pipeline.none_left(len(queries), reasons(queries, report))

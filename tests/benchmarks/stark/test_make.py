@@ -26,7 +26,8 @@ from kbkit.benchmarks.requirements import (
 from kbkit.benchmarks.requirements.settings import RequirementSettings
 from kbkit.benchmarks.stark import dataset
 from kbkit.benchmarks.stark.make import make
-from kbkit.english.noun_phrases import Clause, NounPhrase
+from kbkit.english.clauses import Clause
+from kbkit.english.noun_phrases import NounPhrase
 from kbkit.english.words import plural
 from kbkit.errors import KbError, LockedError
 from kbkit.kb import KnowledgeBase

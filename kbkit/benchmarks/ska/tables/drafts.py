@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
 
 from kbkit import english
 from kbkit.benchmarks.ska.tables import wording
-from kbkit.benchmarks.ska.tables.columns import CATEGORY, NAME, NUMBER, TEXT, YEAR, WebColumn
-from kbkit.benchmarks.ska.tables.conditions import amounts, equal, literal
+from kbkit.benchmarks.ska.tables.columns import CATEGORY, YEAR, WebColumn
+from kbkit.benchmarks.ska.tables.conditions import literal
 from kbkit.benchmarks.ska.tables.data import TableData
-from kbkit.benchmarks.ska.tables.wording import RowCondition
-from kbkit.english.askable import is_technical
-from kbkit.english.attributes import is_popularity
-from kbkit.english.names import listed_names
+from kbkit.benchmarks.ska.tables.rows import RowGroup, TableRows, topics_of
 from kbkit.english.stems import shares_stem
 from kbkit.english.types import WORKS
 from kbkit.english.verbs import GRADES
-from kbkit.english.words import is_person
 
 _T = TypeVar("_T")
-_MAX_KEY = 60
 _MAX_ANSWERS = 6
-_GROUPED = range(3, 9)
-"""Numbers of rows that are grouped by what they share."""
 _COMMON = 0.03
 """Fraction of the rows that must have a value so that questions count named rows that have it."""
 _COMPARED = {
@@ -65,45 +57,11 @@ class TableDraft:
         return self.kind, asked, frozenset(self.rows), frozenset(self.passages)
 
 
-@dataclass(frozen=True)
-class RowGroup:
-    """Several rows that a question compares, counts or adds up: two named ones, or all that meet conditions.
-
-    ``where`` is the condition in SQL that holds for them, ``text`` says which they are, ``topics`` are the cells named
-    in it, ``clauses`` the conditions (none for named rows).
-    """
-
-    rows: list[int]
-    where: str
-    text: str
-    topics: tuple[str, ...]
-    clauses: tuple[RowCondition, ...] = ()
-
-    @property
-    def given(self) -> list[WebColumn]:
-        """The columns that the conditions are about."""
-        return [clause.column for clause in self.clauses]
-
-    @property
-    def uses(self) -> tuple[int, ...]:
-        """The rows in the order of the table."""
-        return tuple(sorted(self.rows))
-
-    @property
-    def guarded(self) -> str:
-        """The condition that a row is in the group, all of which exists."""
-        return f"{self.where} AND (SELECT count(*) FROM table_rows WHERE {self.where}) = {len(self.rows)}"
-
-
-class Drafter:
+class Drafter(TableRows):
     """Drafts questions over one table that has a key."""
 
     def __init__(self, table: TableData) -> None:
-        assert table.key is not None
-        self.table = table
-        self.key: WebColumn = table.key
-        self.noun = wording.row_noun(table)
-        self.nouns = english.plural(self.noun) if self.noun else ""
+        super().__init__(table)
         self.makers: dict[str, Callable[[int, np.random.Generator], TableDraft | None]] = {
             "lookup": self.lookup,
             "filter": self.filter,
@@ -113,105 +71,6 @@ class Drafter:
             "same": self.same,
             "count among": self.count_among,
         }
-
-    @cached_property
-    def rows(self) -> list[int]:
-        """The rows that questions can name."""
-        return [row for row, name in enumerate(self.key.cells) if self._can_name(name)]
-
-    def _can_name(self, name: str) -> bool:
-        is_long = len(name) > _MAX_KEY or "\n" in name
-        return (
-            not is_long and not (self.table.node_type and name.endswith(")")) and name.casefold() not in wording.EMPTY
-        )
-
-    @cached_property
-    def asked(self) -> list[WebColumn]:
-        """The columns whose cells questions ask for, but not those of another thing: the capital of its country."""
-        rng = np.random.default_rng(0)
-        own = [c for c in self.table.columns if c is not self.key and not c.is_of_another]
-        return [c for c in own if wording.lookup(c, "X", rng)]
-
-    @cached_property
-    def numeric(self) -> list[WebColumn]:
-        """The columns that can be compared."""
-        worded = [c for c in self.table.columns if c.noun and not c.by and " of the " not in c.noun]
-        worded = [c for c in worded if wording.can_ask(c) or (c.kind == YEAR and not is_technical(c.noun))]
-        return [c for c in worded if c.is_numeric and len(c.counts) > 3]
-
-    @cached_property
-    def measured(self) -> list[WebColumn]:
-        """The columns that can be compared and added, without counts of the people who noticed a thing."""
-        return [c for c in self.numeric if not is_popularity(c.noun)]
-
-    def name(self, row: int) -> str:
-        """Return the name of a row in a sentence."""
-        return wording.called(self.table, self.key.cells[row])
-
-    def names(self, rows: Sequence[int]) -> str:
-        """Return the names of rows in a sentence."""
-        return listed_names([self.name(row) for row in rows])
-
-    def named(self, rows: Sequence[int]) -> str:
-        """Return the condition in SQL that a row is one of some rows."""
-        values = [literal(self.key.cells[row]) for row in rows]
-        return f"{self.key.sql} = {values[0]}" if len(values) == 1 else f"{self.key.sql} IN ({', '.join(values)})"
-
-    def group(
-        self,
-        count: int,
-        rng: np.random.Generator,
-        fit: Callable[[int], bool] = lambda _: True,
-        size: int = 0,
-    ) -> RowGroup | None:
-        """Return two rows by their names, or, for a larger ``count``, some by what they share; all of them fit.
-
-        ``size`` is the number of conditions (0: one or two).
-
-        A longer list of names with nothing in common makes an unnatural question. In a part of a source, which may
-        lack rows that share something, those that do are named.
-        """
-        if count == 2 and not self.noun:
-            return self._by_names(self.some(2, rng, fit))
-        size = size or 1 + int(rng.random() < 0.3)
-        found = self._conditions(_GROUPED, rng, size=size) if self.noun else None
-        if found is None or not all(fit(row) for row in found[1]):
-            return None
-        clauses, rows = found
-        if any(clause.column.kind == NUMBER for clause in clauses):
-            return None  # the largest country with at most 20,000 inhabitants
-        if self._are_many(clauses):
-            return None  # the longest movie in Mandarin
-        if self.table.is_part:
-            return self._by_names(rows if all(self._can_name(self.key.cells[row]) for row in rows) else [])
-        where = " AND ".join(clause.sql for clause in clauses)
-        text = f"the {wording.noun_phrase(self.nouns, clauses)}"
-        return RowGroup(rows, where, text, _topics(clauses), tuple(clauses))
-
-    def _are_many(self, clauses: Sequence[RowCondition]) -> bool:
-        """Return whether conditions hold for works of no person: no table lists all films of 1961."""
-        return self.noun in WORKS and not any(is_person(clause.column.noun) for clause in clauses)
-
-    def topics(self, rows: Sequence[int]) -> tuple[str, ...]:
-        """Return the names of rows as cells."""
-        return tuple(self.key.cells[row] for row in rows)
-
-    def some(self, count: int, rng: np.random.Generator, fit: Callable[[int], bool] = lambda _: True) -> list[int]:
-        """Return ``count`` random rows that can be named and fit, or none if there are fewer."""
-        rows = [row for row in self.rows if fit(row)]
-        return rng.choice(rows, count, replace=False).tolist() if len(rows) >= count else []
-
-    def _by_names(self, rows: list[int]) -> RowGroup | None:
-        return RowGroup(rows, self.named(rows), self.names(rows), self.topics(rows)) if rows else None
-
-    def has_value(self, column: WebColumn, row: int) -> bool:
-        """Return whether the cell of a row has information, and one value where its header is a singular."""
-        cell = column.cells[row]
-        if cell in column.guessable:
-            return False
-        if self.table.node_type and ", " in cell and not column.is_plural and column.kind in (NAME, CATEGORY, TEXT):
-            return False  # the capital of a country that has three
-        return cell.strip().casefold() not in wording.EMPTY and len(cell) <= 2 * _MAX_KEY and "\n" not in cell
 
     # -- one row ------------------------------------------------------------------------------------------------------
 
@@ -233,11 +92,11 @@ class Drafter:
 
     def filter(self, count: int, rng: np.random.Generator) -> TableDraft | None:
         """Ask which rows meet one or two conditions."""
-        conditions = self._conditions((count,), rng, size=1 + int(rng.random() < 0.7)) if self.noun else None
+        conditions = self.conditions((count,), rng, size=1 + int(rng.random() < 0.7)) if self.noun else None
         if conditions is None or count > _MAX_ANSWERS:
             return None
         clauses, rows = conditions
-        if self._are_many(clauses) or not all(self._can_name(self.key.cells[row]) for row in rows):
+        if self.are_many(clauses) or not all(self.can_name(self.key.cells[row]) for row in rows):
             return None
         where = " AND ".join(clause.sql for clause in clauses)
         is_split = len(clauses) > 1 and bool(clauses[0].after)  # which movies directed by Ann Lee are from 1999?
@@ -250,40 +109,7 @@ class Drafter:
         else:
             text = wording.drawn("several", rng, nouns=nouns, predicate=verb, things=phrase)
         sql = f"SELECT {self.key.sql} FROM table_rows WHERE {where}"
-        return TableDraft("filter", text, sql, where, tuple(rows), _topics(clauses))
-
-    def clauses(self, row: int) -> list[RowCondition]:
-        """Return the conditions that a row meets."""
-        equalities = [equal(column, row, self.noun) for column in self.table.columns if column is not self.key]
-        several = [clause for column in self.numeric for clause in amounts(column, row)]
-        return [clause for clause in (*equalities, *several) if clause is not None]
-
-    def _conditions(
-        self, counts: Collection[int], rng: np.random.Generator, size: int
-    ) -> tuple[list[RowCondition], list[int]] | None:
-        """Return ``size`` conditions on different columns that so many rows meet; each leaves out some rows."""
-        row = int(rng.integers(len(self.table.rows)))
-        clauses = [c for c in self.clauses(row) if min(counts) <= c.mask.sum() < len(self.table.rows)]
-        if not clauses:
-            return None
-        order = [clauses[i] for i in rng.permutation(len(clauses)).tolist()]
-        if size == 1:
-            fit = [[clause] for clause in order if clause.mask.sum() in counts]
-        else:
-            fit = [
-                [a, b]
-                for i, a in enumerate(order[:12])
-                for b in order[i + 1 : 16]
-                if a.column is not b.column
-                and not wording.share_preposition(a, b)
-                and (both := (a.mask & b.mask).sum()) in counts
-                and min(a.mask.sum(), b.mask.sum()) > both
-            ]
-        if not fit:
-            return None
-        chosen = sorted(fit[0], key=lambda clause: (clause.column.is_numeric, clause.column.position))
-        rows = np.flatnonzero(np.logical_and.reduce([clause.mask for clause in chosen])).tolist()
-        return chosen, rows
+        return TableDraft("filter", text, sql, where, tuple(rows), topics_of(clauses))
 
     def same(self, count: int, rng: np.random.Generator) -> TableDraft | None:
         """Ask which rows share a value, but no place, with a named row."""
@@ -379,7 +205,7 @@ class Drafter:
         self, column: WebColumn, group: RowGroup, which: str, rng: np.random.Generator, *, is_high: bool
     ) -> TableDraft | None:
         """Ask for the row itself: *who directed the shortest movie from Peru* is no plausible question."""
-        if not which or column.kind == YEAR or not all(self._can_name(self.key.cells[row]) for row in group.rows):
+        if not which or column.kind == YEAR or not all(self.can_name(self.key.cells[row]) for row in group.rows):
             return None
         sql = f"SELECT {self.key.sql} FROM table_rows WHERE {group.guarded}"
         sql += f" ORDER BY {column.number_sql} {'DESC' if is_high else 'ASC'} LIMIT 1"
@@ -454,7 +280,3 @@ class Drafter:
 
 def _one_of(options: Sequence[_T], rng: np.random.Generator) -> _T:
     return options[int(rng.integers(len(options)))]
-
-
-def _topics(clauses: Sequence[RowCondition]) -> tuple[str, ...]:
-    return tuple(value for clause in clauses for value in clause.values)

@@ -1,0 +1,106 @@
+"""Templates that the schema suggests and that read well."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from kbkit.answers import syntax
+from kbkit.answers.algebra import Hop
+from kbkit.answers.operator_tree import operators
+from kbkit.answers.parse import parse
+from kbkit.answers.suggest import suggest
+from kbkit.answers.templates import Template
+from kbkit.answers.wording import noun_phrase
+from kbkit.benchmarks.documents import types_with_text
+from kbkit.benchmarks.fit_nodes import (
+    head_nouns,
+    nameless_types,
+)
+from kbkit.benchmarks.requirements.plausible import implausible
+from kbkit.english.relations import REMEDY, unworded
+from kbkit.english.roles import TYPES_NEEDED, is_asked, is_label, is_untyped, tail_noun
+from kbkit.errors import KbError, Option
+from kbkit.kb import KnowledgeBase
+
+SUGGEST = "suggest"
+_SUGGESTED = 36
+"""Number of suggested templates to use, alternating between types of answers."""
+_CONSIDERED = 200
+
+
+def suggested(kb: KnowledgeBase, seed: int, least: int = 1) -> list[Template]:
+    """Return templates from the schema that read well, with texts if possible.
+
+    They alternate between types of answers and between one and two named things. Plausible templates
+    (:mod:`plausible`) and templates with groundings of at least ``least`` answers are preferred.
+    """
+    frame = _readable(kb, suggest(kb.session, _CONSIDERED, seed, least))
+    if least > 1:  # two named things need no requirement, which would choose among the candidates
+        others = _readable(kb, suggest(kb.session, _CONSIDERED, seed))
+        are_pairs = pl.Series([len(syntax.slots(parse(one))) > 1 for one in others["expression"]], dtype=pl.Boolean)
+        pairs = others.filter(are_pairs).join(frame, on="expression", how="anti", maintain_order="left")
+        frame = pl.concat([frame, pairs]).sort("groundings", "expression", descending=[True, False])
+    if frame.is_empty() and least > 1:
+        frame = _readable(kb, suggest(kb.session, _CONSIDERED, seed))
+    if frame.is_empty():
+        hint = ("Use ", Option("template"), " with a TOML file of templates")
+        if nameless := sorted(nameless_types(kb)):
+            message = f"Nodes of type {nameless[0]} have no names but numbers, so no question can ask for them"
+            raise KbError(message, "Give them names in the recipe (column 'name' of load.sql), or use ", *hint[1:])
+        if head_nouns(kb) is not None:
+            raise KbError("Nothing says what the nodes without a type are", f"{TYPES_NEEDED}, or use ", *hint[1:])
+        if problems := unworded(kb.schema):
+            name, problem = next(iter(problems.items()))
+            message = f"No template can be worded: the label of relation {name} has {problem}"
+            raise KbError(message, f"{REMEDY}, or use ", *hint[1:])
+        raise KbError("The schema suggests no template whose answers have texts", *hint)
+    asked = pl.Series([not implausible(kb, expression) for expression in frame["expression"]], dtype=pl.Boolean)
+    frame = frame.filter(asked) if asked.any() else frame
+    slots = pl.Series("slots", [len(syntax.slots(parse(one))) for one in frame["expression"]], dtype=pl.Int64)
+    frame = frame.with_columns(slots)
+    turn = pl.int_range(pl.len()).over("answer", "slots")
+    rows = frame.with_columns(turn.alias("turn")).sort("turn", maintain_order=True).head(_SUGGESTED)
+    suggestions = []
+    for name, expression, answer, question in rows.select("template", "expression", "answer", "question").iter_rows():
+        template = Template(f"{SUGGEST}/{name}", expression, answer, question)
+        # A node that the query names is not an answer.
+        starts = any(
+            isinstance(p, syntax.Nodes) and p.type == answer and isinstance(p.selector, syntax.Slot)
+            for p in syntax.subtrees(template.tree())
+        )
+        suggestions.append(Template(template.id, expression, answer, question, exclude_start=starts))
+    return suggestions
+
+
+def _readable(kb: KnowledgeBase, frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the suggestions that can be worded, of answers with texts if any has."""
+    nameless = nameless_types(kb)
+    kinds = [{row["answer"], *_named_types(row["expression"])} for row in frame.iter_rows(named=True)]
+    frame = frame.filter(pl.Series([nameless.isdisjoint(of_row) for of_row in kinds], dtype=pl.Boolean))
+    if with_text := types_with_text(kb):
+        frame = frame.filter(pl.col("answer").is_in(sorted(with_text)))
+    heads = head_nouns(kb)
+    reads_well = [_reads_well(kb, expression, heads) for expression in frame["expression"]]
+    return frame.filter(pl.Series(reads_well, dtype=pl.Boolean))
+
+
+def _named_types(expression: str) -> set[str]:
+    """Return the types of the nodes that an expression names."""
+    parts = (part for part in syntax.subtrees(parse(expression)) if isinstance(part, syntax.Nodes))
+    return {part.type for part in parts if part.type and isinstance(part.selector, syntax.Slot)}
+
+
+def _reads_well(kb: KnowledgeBase, expression: str, heads: Mapping[str, str] | None) -> bool:
+    """Return whether an expression can be worded; of nodes without types, people and heads of relations are asked for.
+
+    Their labels, such as tags, are not used: their names are those of anything.
+    """
+    plan = kb.session.resolved(parse(expression), expression)
+    words = noun_phrase(plan, kb.schema, heads)
+    if words is None or heads is None or not is_untyped(plan.type):
+        return words is not None
+    moves = [move for operator in operators(plan.root) if isinstance(operator, Hop) for move in operator.moves]
+    nouns = [tail_noun(kb.schema.relation(move.relation)) for move in moves]
+    return is_asked(words.noun, heads) and all(noun and not is_label(noun) for noun in nouns)

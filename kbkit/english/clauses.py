@@ -1,0 +1,91 @@
+"""Clauses of noun phrases, and the jobs and roles that they give: *are physicists* for *worked as a physicist*."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from kbkit.english.frames import frame_file
+from kbkit.english.words import plural, with_article
+
+if TYPE_CHECKING:
+    pass
+
+_ROLE = re.compile(r"\b(work(?:ed)?) as ['\"]([a-z][^'\"]*)['\"]")
+JOB = re.compile(r"(?:work(?:s|ed) as|did not work as) an? ([a-z][^'\"]*)")
+_WITH_JOB = re.compile(r"\b(a person|any person|people) who work(?:s|ed)? as an? ([a-z][^'\",]*)$")
+
+
+@dataclass(frozen=True)
+class Clause:
+    """What a noun phrase says of its noun, for one thing and for several.
+
+    ``reduced`` is a form without *that* (``directed by Ang Lee``), or "". ``is_subject``: the noun is the subject of
+    the clause; otherwise its object (``that Ang Lee acted in``). ``others`` say the same in other words:
+    ``that Ang Lee directed`` for ``that was directed by Ang Lee``. ``before``: the clause precedes the noun instead
+    (``R-rated``), and ``singular`` and ``plural`` are "". ``is_after``: they follow the noun (``of Peru``). ``genre``:
+    the genre that ``before`` is the adjective of.
+    """
+
+    singular: str
+    plural: str
+    reduced: str = ""
+    is_subject: bool = True
+    others: tuple[Clause, ...] = ()
+    before: str = ""
+    is_after: bool = False
+    genre: str = ""
+
+
+def roles() -> Mapping[str, str]:
+    """Return what to call a person of a type among those of a thing."""
+    known: Mapping[str, str] = frame_file("relations")["roles"]
+    return known
+
+
+def with_role(clause: Clause, role: str, name: str) -> tuple[Clause, ...]:
+    """Return further words for things that share a person who is the ``role`` of each, such as the director."""
+    same = f"the same {role} as {name}"
+    return (
+        Clause(f"has {same}", f"have {same}", f"with {same}"),
+        Clause(clause.singular, clause.plural, f"from the {role} of {name}"),
+    )
+
+
+def of_role(clause: Clause, shared: str, role: str) -> tuple[Clause, ...]:
+    """Return a clause and its other words with *the director of X* for *the same person as X*."""
+    return tuple(
+        replace(
+            way,
+            singular=way.singular.replace(shared, role),
+            plural=way.plural.replace(shared, role),
+            reduced=way.reduced.replace(shared, role),
+            others=(),
+        )
+        for way in (clause, *clause.others)
+    )
+
+
+def in_role(text: str) -> str:
+    """Return *worked as an actor* for *worked as 'actor'*, and *a poet* for *a person who worked as a poet*."""
+    text = _ROLE.sub(lambda match: f"{match[1]} as {with_article(match[2])}", text)
+    return _WITH_JOB.sub(_job, text)
+
+
+def _job(match: re.Match[str]) -> str:
+    first, _, _ = match[1].partition(" ")
+    return plural(match[2]) if first == "people" else with_article(match[2]) if first == "a" else f"any {match[2]}"
+
+
+def of_job(clause: Clause, is_also: bool) -> Clause:
+    """Return *are physicists*, which suits the living and the dead, for *worked as a physicist*.
+
+    ``is_also``: after another job.
+    """
+    job = JOB.fullmatch(clause.singular)
+    if job is None:
+        return clause
+    word = "not " if job[0].startswith("did not") else "also " * is_also
+    return Clause(f"is {word}{with_article(job[1])}", f"are {word}{plural(job[1])}")
