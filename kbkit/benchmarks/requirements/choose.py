@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kbkit.answers.syntax import Nodes
 from kbkit.benchmarks.documents import Document, Span, read_documents
 from kbkit.benchmarks.evidence import Matcher, contains, folded
-from kbkit.benchmarks.requirements.condition_words import WordedCondition
 from kbkit.benchmarks.requirements.conditions import Conditions
+from kbkit.benchmarks.requirements.options import Mask, RequirementOption
 from kbkit.benchmarks.requirements.other_texts import OtherTexts
 from kbkit.benchmarks.requirements.phrases import (
     Mentions,
-    Phrase,
     avoided,
     is_item,
     is_mention,
@@ -29,7 +26,6 @@ from kbkit.english.types import WORKS, type_noun
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Role, quote
 
-Mask = NDArray[np.bool_]
 PHRASE, CONDITION = "phrase", "condition"
 """Kinds of requirements."""
 ITEM, STORY, CLAUSE, AMOUNT, DATE = "item", "story", "clause", "amount", "date"
@@ -56,72 +52,12 @@ _TOLERANCE = 0.4
 """How much farther from the wanted number of answers, relative to it, a phrase may be than a condition."""
 
 
-@dataclass(frozen=True)
-class _Option:
-    """A possible requirement: the rows of the candidates that meet it, and what it shares with others (``words``)."""
-
-    requirement: Phrase | WordedCondition
-    mask: Mask
-    words: frozenset[str]
-
-    @property
-    def is_phrase(self) -> bool:
-        return isinstance(self.requirement, Phrase)
-
-    @property
-    def is_bound(self) -> bool:
-        """Whether it compares a number."""
-        return isinstance(self.requirement, WordedCondition) and self.requirement.is_bound
-
-    @property
-    def is_amount(self) -> bool:
-        """Whether it compares a number that is no year."""
-        return isinstance(self.requirement, WordedCondition) and self.is_bound and not self.requirement.is_date
-
-    @property
-    def is_clause(self) -> bool:
-        """Whether it says what a node is, not that its text mentions something."""
-        return isinstance(self.requirement, Phrase) and self.requirement.predicates is not None
-
-    @property
-    def is_mention(self) -> bool:
-        """Whether it only says that a description mentions something."""
-        return isinstance(self.requirement, Phrase) and is_mention(self.requirement)
-
-    @property
-    def forms(self) -> tuple[str, ...]:
-        """The forms of a term; of a condition none."""
-        return self.requirement.forms if isinstance(self.requirement, Phrase) else ()
-
-    @property
-    def score(self) -> float:
-        return self.requirement.score if isinstance(self.requirement, Phrase) else 0.0
-
-    def property(self, rng: np.random.Generator) -> TextProperty:
-        """Return the requirement, a condition in one of its wordings."""
-        requirement = self.requirement
-        if isinstance(requirement, Phrase):
-            span = requirement.span
-            said = {"said": requirement.said}
-            if requirement.predicates:
-                said |= dict(zip(("one", "several", "reduced"), requirement.predicates, strict=True))
-            if requirement.is_kind:
-                said["noun"] = requirement.said
-            return TextProperty(
-                span.text, span.field, span.start, span.end, requirement.sentence, "", said, requirement.repeats
-            )
-        words = requirement.wordings[int(rng.integers(len(requirement.wordings)))]
-        forms = {"one": words.one, "whose": words.whose, "modifier": words.modifier, "noun": words.noun}
-        forms |= {"before": words.before} if words.before else {}
-        return TextProperty(words.several, requirement.attribute, 0, 0, "", requirement.test, forms)
-
-
 def fits(candidates: int, wanted: int) -> bool:
     """Return whether several answers are wanted, and about as many satisfy the relations alone."""
     return wanted > 1 and abs(candidates - wanted) <= max(1, wanted // 2)
 
 
-def _cost(options: Sequence[_Option], wanted: int) -> float:
+def _cost(options: Sequence[RequirementOption], wanted: int) -> float:
     """Return how far the number of candidates that meet all options is from the wanted one, relative to it."""
     return abs(int(np.logical_and.reduce([option.mask for option in options]).sum()) - wanted) / wanted
 
@@ -266,7 +202,7 @@ class Chooser:
         relations: Collection[str],
         noun: str,
         without: Collection[str],
-    ) -> list[_Option]:
+    ) -> list[RequirementOption]:
         document = self._documents[candidates[gold]]
         options = []
         if self._kind != CONDITION:
@@ -281,7 +217,8 @@ class Chooser:
             if DATE in without:
                 conditions = [(one, mask) for one, mask in conditions if not one.is_date]
             options += [
-                _Option(condition, mask, frozenset((f"{condition.attribute}:",))) for condition, mask in conditions
+                RequirementOption(condition, mask, frozenset((f"{condition.attribute}:",)))
+                for condition, mask in conditions
             ]
         return options
 
@@ -294,7 +231,7 @@ class Chooser:
         relations: Collection[str],
         noun: str,
         without: Collection[str],
-    ) -> list[_Option]:
+    ) -> list[RequirementOption]:
         avoid = self._avoid(document.type) | avoided(self.mentions, document.names)
         if any(passage.field == "name" for passage in document.passages):
             avoid = self._avoid(document.type)
@@ -320,7 +257,7 @@ class Chooser:
             if kind == ITEM and noun.rpartition(" ")[2] in WORKS and mask.sum() < _TAGGED:
                 continue
             if mask.all() or not self.mentions.uncertain(phrase, candidates).any():
-                options.append(_Option(phrase, mask, frozenset(phrase.forms)))
+                options.append(RequirementOption(phrase, mask, frozenset(phrase.forms)))
         return options
 
     def _texts_of(self, node_type: str) -> OtherTexts:
@@ -351,8 +288,8 @@ class Chooser:
 
     @staticmethod
     def _best(
-        options: Sequence[_Option], wanted: int, rng: np.random.Generator, *, pair: bool, prefers_phrase: bool
-    ) -> list[_Option]:
+        options: Sequence[RequirementOption], wanted: int, rng: np.random.Generator, *, pair: bool, prefers_phrase: bool
+    ) -> list[RequirementOption]:
         """Return the option, or with ``pair`` the two options, that as many candidates meet as wanted.
 
         Two conditions of a pair each leave out candidates that the other accepts; a term may be there to say more. At
@@ -388,7 +325,9 @@ class Chooser:
         return [options[position] for position in dict.fromkeys((int(first[at]), int(second[at])))]
 
     @staticmethod
-    def _further(options: Sequence[_Option], chosen: Sequence[_Option], wanted: int) -> list[_Option]:
+    def _further(
+        options: Sequence[RequirementOption], chosen: Sequence[RequirementOption], wanted: int
+    ) -> list[RequirementOption]:
         """Return an option about something else that leaves about ``wanted`` candidates, if there is one."""
         kept = np.logical_and.reduce([option.mask for option in chosen])
         words = frozenset[str]().union(*(option.words for option in chosen))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import polars as pl
@@ -109,35 +109,7 @@ class Conditions:
         Numeric thresholds are such that about ``wanted`` rows meet them, or a few times as many. An attribute
         without a value in some row is skipped, because that row might meet the condition.
         """
-        conditions: list[tuple[WordedCondition, NDArray[np.bool_]]] = []
-        for attribute in self._numeric:
-            column = values[attribute.name].cast(pl.Float64).to_numpy()
-            if not np.isfinite(column).all():
-                continue
-            words = attribute_words(attribute)
-            counts_people = is_popularity(words.counts or words.noun)
-            is_size = words.unit is not None and words.unit.words.rpartition(" ")[2] in _SIZES
-            is_size = is_size and not self._is_whole
-            is_open = counts_people or is_size or words.noun.rpartition(" ")[2] in RATINGS
-            are_years = _are_years(attribute, column)
-            intervals = _intervals(column, gold, wanted, are_years=are_years)
-            intervals = _known_years(intervals, self._all(attribute)) if are_years else intervals
-            for low, high in [(rounded(low), high) for low, high in intervals] if counts_people else intervals:
-                mask = (column >= low) & (column <= high)
-                if words.noun == POPULATION and not is_clear(column, low, high):
-                    continue
-                every = self._all(attribute)
-                within = ((every >= low) & (every <= high)).sum()
-                # Countries of at least 8 million km² that border Peru: a riddle for Brazil.
-                is_riddle = mask.sum() == 1 and not are_years
-                if within < _KNOWN or is_riddle or not is_round(low, high, are_years=are_years):
-                    continue
-                if mask[gold] and mask.mean() <= 1 - _LEFT_OUT and not (is_open and math.isinf(low)):
-                    conditions.append((between(attribute, low, high, are_years=are_years, things=self._noun), mask))
-                    is_strict = not (are_years or counts_people or np.isin(column, (low, high)).any())
-                    if is_strict:  # over 4,000 m high
-                        over = between(attribute, low, high, are_years=False, without_bound=True)
-                        conditions.append((over, mask))
+        conditions = [option for one in self._numeric for option in self._bounds(one, values, gold, wanted)]
         for attribute in self._texts:
             texts = values[attribute.name]
             value = texts[gold]
@@ -154,6 +126,38 @@ class Conditions:
             if not flags.null_count():
                 conditions.append((flag(attribute, flags[gold]), (flags == flags[gold]).to_numpy()))
         return conditions
+
+    def _bounds(
+        self, attribute: Attribute, values: pl.DataFrame, gold: int, wanted: int
+    ) -> Iterator[tuple[WordedCondition, NDArray[np.bool_]]]:
+        """Yield conditions that an attribute is at least, at most or between round bounds."""
+        column = values[attribute.name].cast(pl.Float64).to_numpy()
+        if not np.isfinite(column).all():
+            return
+        words = attribute_words(attribute)
+        counts_people = is_popularity(words.counts or words.noun)
+        is_size = words.unit is not None and words.unit.words.rpartition(" ")[2] in _SIZES
+        is_size = is_size and not self._is_whole
+        is_open = counts_people or is_size or words.noun.rpartition(" ")[2] in RATINGS
+        are_years = _are_years(attribute, column)
+        intervals = _intervals(column, gold, wanted, are_years=are_years)
+        intervals = _known_years(intervals, self._all(attribute)) if are_years else intervals
+        for low, high in [(rounded(low), high) for low, high in intervals] if counts_people else intervals:
+            mask = (column >= low) & (column <= high)
+            if words.noun == POPULATION and not is_clear(column, low, high):
+                continue
+            every = self._all(attribute)
+            within = ((every >= low) & (every <= high)).sum()
+            # Countries of at least 8 million km² that border Peru: a riddle for Brazil.
+            is_riddle = mask.sum() == 1 and not are_years
+            if within < _KNOWN or is_riddle or not is_round(low, high, are_years=are_years):
+                continue
+            if mask[gold] and mask.mean() <= 1 - _LEFT_OUT and not (is_open and math.isinf(low)):
+                yield between(attribute, low, high, are_years=are_years, things=self._noun), mask
+                is_strict = not (are_years or counts_people or np.isin(column, (low, high)).any())
+                if is_strict:  # over 4,000 m high
+                    over = between(attribute, low, high, are_years=False, without_bound=True)
+                    yield over, mask
 
 
 def _repeats(attribute: Attribute, value: str) -> bool:

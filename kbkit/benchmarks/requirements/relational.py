@@ -183,8 +183,9 @@ def steps_of(template: Template) -> int:
 def unasked(kb: KnowledgeBase, template: Template) -> set[str]:
     """Return the kinds of requirements that a question with a template does not have: three are contrived.
 
-    They are items of lists, clauses and amounts beside two named things, labels or chains, years beside two named
-    things, and what happens in a story, or tags, but of the works of a person.
+    They are items of lists, clauses and amounts beside two named things, labels or chains; years beside two named
+    things, and of all works of a language or the like; and what happens in a story, and tags, but of the works of a
+    person.
     """
     plan = kb.session.resolved(template.tree(), template.expression)
     types = {operator.type or "" for operator in operators(plan.root)}
@@ -194,9 +195,13 @@ def unasked(kb: KnowledgeBase, template: Template) -> set[str]:
     named = [nouns.get(p.source.name, p.type or "") for p in plan.parameters if isinstance(p.source, syntax.Slot)]
     of_person = steps_of(template) == 1 and all(are_people(name) for name in named)
     kinds |= {AMOUNT} if is_pair else set()
-    kinds |= {DATE} if len(plan.slots) > 1 else set()
     kinds |= set() if of_person else {STORY}
     is_work = type_noun(plan.type or "").rpartition(" ")[2] in WORKS
+    # Films from 2010 to 2016 in Korean: nobody believes that the list is whole.
+    hops = [operator for operator in operators(plan.root) if isinstance(operator, Hop)]
+    of_one = [is_function(kb, hop.type, [(move.relation, not move.forward) for move in hop.moves]) for hop in hops]
+    is_open = is_work and steps_of(template) == 1 and not of_person and all(of_one)
+    kinds |= {DATE, AMOUNT} if is_open or len(plan.slots) > 1 else set()
     return kinds | ({ITEM} if is_work and not of_person else set())  # Danish films tagged 'earth'
 
 

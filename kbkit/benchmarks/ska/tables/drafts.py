@@ -98,6 +98,8 @@ class Drafter(TableRows):
         clauses, rows = conditions
         if self.are_many(clauses) or not all(self.can_name(self.key.cells[row]) for row in rows):
             return None
+        if len(clauses) == 1 and max(clauses[0].column.counts.values()) == 1:
+            return None  # countries whose official name is X: another name of one
         where = " AND ".join(clause.sql for clause in clauses)
         is_split = len(clauses) > 1 and bool(clauses[0].after)  # which movies directed by Ann Lee are from 1999?
         verb = wording.predicate(clauses[1:] if is_split else clauses)

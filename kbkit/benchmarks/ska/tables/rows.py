@@ -132,8 +132,8 @@ class TableRows:
         clauses, rows = found
         if any(clause.column.kind == NUMBER for clause in clauses):
             return None  # the largest country with at most 20,000 inhabitants
-        if self.are_many(clauses):
-            return None  # the longest movie in Mandarin
+        if self.noun in WORKS and not any(is_person(clause.column.noun) for clause in clauses):
+            return None  # the longest movie in Mandarin: nobody believes that the list is whole
         if self.table.is_part:
             return self._by_names(rows if all(self.can_name(self.key.cells[row]) for row in rows) else [])
         where = " AND ".join(clause.sql for clause in clauses)
@@ -142,7 +142,7 @@ class TableRows:
 
     def are_many(self, clauses: Sequence[RowCondition]) -> bool:
         """Return whether conditions hold for works of no person: no table lists all films of 1961."""
-        return self.noun in WORKS and not any(is_person(clause.column.noun) for clause in clauses)
+        return self.noun in WORKS and not any(clause.column.by or is_person(clause.column.noun) for clause in clauses)
 
     def topics(self, rows: Sequence[int]) -> tuple[str, ...]:
         """Return the names of rows as cells."""
