@@ -28,9 +28,9 @@ from kbkit.schema import Role, quote
 
 PHRASE, CONDITION = "phrase", "condition"
 """Kinds of requirements."""
-ITEM, STORY, CLAUSE, AMOUNT, DATE = "item", "story", "clause", "amount", "date"
+ITEM, STORY, CLAUSE, AMOUNT, DATE, LONE = "item", "story", "clause", "amount", "date", "lone"
 """Kinds of requirements: items of lists, such as keywords, what happens in a story, what a description states,
-bounds of numbers other than years, and years."""
+bounds of numbers other than years, years, and bounds that one candidate alone meets."""
 _MAX_PHRASES = 60
 """Telling phrases of a gold answer that are considered."""
 _COMMON_ROLE = {False: 0.0006, True: 0.0025}
@@ -214,6 +214,10 @@ class Chooser:
             conditions = known.options(known.values(candidates), gold, wanted)
             if AMOUNT in without:
                 conditions = [(one, mask) for one, mask in conditions if one.is_date or not one.is_bound]
+            if LONE in without:
+                conditions = [
+                    (one, mask) for one, mask in conditions if one.is_date or not one.is_bound or mask.sum() > 1
+                ]
             if DATE in without:
                 conditions = [(one, mask) for one, mask in conditions if not one.is_date]
             options += [

@@ -40,6 +40,9 @@ _KNOWN = 3
 _CLOSE = 0.1
 """Distance of numbers of people from a bound, relative to it, below which they may be on either side by now."""
 _YEARS = 5
+_UNUSUAL = 0.1
+"""Fraction of the nodes of the type that must be within a bound that a single candidate meets: *countries of at least
+8 million km² that border Peru* is a riddle for Brazil."""
 _COARSE = 1_000
 """Numbers from which a bound has two digits that are not zero: 4,500, not 4,550."""
 _MAX_VALUES, _MAX_LENGTH = 50, 30
@@ -148,8 +151,7 @@ class Conditions:
                 continue
             every = self._all(attribute)
             within = ((every >= low) & (every <= high)).sum()
-            # Countries of at least 8 million km² that border Peru: a riddle for Brazil.
-            is_riddle = mask.sum() == 1 and not are_years
+            is_riddle = mask.sum() == 1 and not are_years and within < _UNUSUAL * len(every)
             if within < _KNOWN or is_riddle or not is_round(low, high, are_years=are_years):
                 continue
             if mask[gold] and mask.mean() <= 1 - _LEFT_OUT and not (is_open and math.isinf(low)):

@@ -24,9 +24,10 @@ from kbkit.benchmarks.ska.solve import Solver
 from kbkit.benchmarks.stark.make import make as make_stark
 from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
+from tests.benchmarks.ska.of_mountains import of_mountains
 from tests.loops import each
 
-SEED, KG, TEXT = 7, 12, 3
+SEED, KG, TEXT = 7, 16, 3
 NOISE = 300  # units of an instance; the default is eight times as many
 
 
@@ -39,7 +40,7 @@ def kg(world: KnowledgeBase) -> list[Instance]:
 
 @pytest.fixture(scope="module")
 def text(world: KnowledgeBase) -> list[Instance]:
-    made = graph.make(world, Gathering(TEXT, SEED), text=True, noise_units=NOISE)
+    made = graph.make(world, Gathering(TEXT, SEED), text=True, noise_units=NOISE, templates=lambda: of_mountains(world))
     assert len(made) == TEXT
     return made
 
@@ -265,7 +266,7 @@ def test_noise_is_in_random_order(kg: list[Instance]) -> None:
 @pytest.mark.system
 def test_same_seed_same_bytes(world_kb: Path, text: list[Instance], tmp_path: Path) -> None:
     with kbkit.open(world_kb) as kb:
-        again = graph.make(kb, Gathering(TEXT, SEED), text=True, noise_units=NOISE)
+        again = graph.make(kb, Gathering(TEXT, SEED), text=True, noise_units=NOISE, templates=lambda: of_mountains(kb))
     assert (
         instances.write_instances(tmp_path, again).read_bytes()
         == instances.write_instances(tmp_path, text).read_bytes()

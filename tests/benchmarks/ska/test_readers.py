@@ -31,11 +31,12 @@ from kbkit.english.askable import lacks_currency
 from kbkit.english.stems import is_english, shares_stem
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Attribute
+from tests.benchmarks.ska.of_mountains import of_mountains
 
 
 @pytest.fixture(scope="module")
 def text(world: KnowledgeBase) -> list[Instance]:
-    return graph.make(world, Gathering(3, 11), text=True, noise_units=300)
+    return graph.make(world, Gathering(3, 11), text=True, noise_units=300, templates=lambda: of_mountains(world))
 
 
 def fitting(one: Instance) -> set[str]:

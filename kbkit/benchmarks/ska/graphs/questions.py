@@ -29,7 +29,7 @@ from kbkit.benchmarks.pipeline import Item
 from kbkit.benchmarks.predicates import fit_templates, unfit_expression, unfit_predicates
 from kbkit.benchmarks.requirements import relational
 from kbkit.benchmarks.requirements.answer_counts import Target
-from kbkit.benchmarks.requirements.choose import CONDITION, PHRASE, Chooser
+from kbkit.benchmarks.requirements.choose import CONDITION, LONE, PHRASE, Chooser
 from kbkit.benchmarks.requirements.fuse import FusedQuery
 from kbkit.benchmarks.requirements.plausible import asks_for_own_parts, implausible, is_plain_chain
 from kbkit.benchmarks.requirements.relational import Grounding
@@ -301,7 +301,7 @@ def _required(run: StagesRun, items: Sequence[Item], kind: str, limit: int) -> l
         role = role_for(list(run.roles.values()), documents[nodes[0]].type, rng)
         hidden = [name for node in nodes for name in documents[node].names]
         hidden += [slot.name for slot in item[Grounding].slots.values()]
-        without = relational.unasked(run.kb, run.templates[item[Grounding].template])
+        without = {*relational.unasked(run.kb, run.templates[item[Grounding].template]), LONE}
         noun = run.noun(item)
         gold, properties = chooser.choose(nodes, hidden, role, wanted, limit, rng, noun=noun, without=without)
         meets = np.logical_and.reduce([np.ones(len(nodes), bool), *chooser.masks(nodes, properties)])

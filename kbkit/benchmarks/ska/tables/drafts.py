@@ -10,7 +10,7 @@ import numpy as np
 
 from kbkit import english
 from kbkit.benchmarks.ska.tables import wording
-from kbkit.benchmarks.ska.tables.columns import CATEGORY, YEAR, WebColumn
+from kbkit.benchmarks.ska.tables.columns import CATEGORY, NUMBER, YEAR, WebColumn
 from kbkit.benchmarks.ska.tables.conditions import literal
 from kbkit.benchmarks.ska.tables.data import TableData
 from kbkit.benchmarks.ska.tables.rows import RowGroup, TableRows, topics_of
@@ -160,7 +160,9 @@ class Drafter(TableRows):
             return None
         column = _one_of(columns, rng)
         group = self.group(count, rng, lambda row: column.numbers[row] is not None and self.has_value(column, row))
-        return (column, group) if group and column not in group.given else None
+        if group is None or any(one.kind == NUMBER for one in group.given):
+            return None  # the largest country with at most 20,000 inhabitants
+        return (column, group) if column not in group.given else None
 
     def which(self, column: WebColumn, group: RowGroup, *, is_high: bool) -> str:
         """Return *the larger of A and B*, *whichever of A and B has more wins*, or *the longest movie directed by X*.

@@ -10,7 +10,7 @@ import numpy as np
 
 from kbkit import english
 from kbkit.benchmarks.ska.tables import wording
-from kbkit.benchmarks.ska.tables.columns import CATEGORY, NAME, NUMBER, TEXT, YEAR, WebColumn
+from kbkit.benchmarks.ska.tables.columns import CATEGORY, NAME, TEXT, YEAR, WebColumn
 from kbkit.benchmarks.ska.tables.conditions import amounts, equal, literal
 from kbkit.benchmarks.ska.tables.data import TableData
 from kbkit.benchmarks.ska.tables.wording import RowCondition
@@ -130,8 +130,6 @@ class TableRows:
         if found is None or not all(fit(row) for row in found[1]):
             return None
         clauses, rows = found
-        if any(clause.column.kind == NUMBER for clause in clauses):
-            return None  # the largest country with at most 20,000 inhabitants
         if self.noun in WORKS and not any(is_person(clause.column.noun) for clause in clauses):
             return None  # the longest movie in Mandarin: nobody believes that the list is whole
         if self.table.is_part:
