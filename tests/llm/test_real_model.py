@@ -329,7 +329,7 @@ def test_queries_of_quest_are_parsed(here: Run, kb: Path, tmp_path: Path) -> Non
     assert here("quest", "make", kb, "-o", dataset, *options).returncode == 0
     for name in ("test", "queries"):
         text = (dataset / f"{name}.jsonl").read_text(encoding="utf-8")
-        old = '"query": "Lakes in Uganda"'
+        old = '"query": "Show lakes in Uganda"'
         assert text.count(old) == 1
         new = text.replace(old, '"query": "Where in Uganda could one swim in a lake?"')
         (dataset / f"{name}.jsonl").write_text(new, encoding="utf-8")
