@@ -35,7 +35,7 @@ _RANGE = re.compile(
     rf"(?P<first>\b(?:between|from)\s+(?:{_NAMED}))\b(?P<rest>\s+(?:and|to|until)\s+(?:{_NAMED})\s+(?P<year>(?:1\d|20)\d\d)\b)",
     re.I,
 )
-"""A range of months whose year is said once."""
+"""A range of months that share the year after the second one."""
 _ASKING = r"who|whom|whose|what|which|when|where|why|how"
 _COLUMNS = re.compile(
     rf"\?\s+(?!(?:and|or|so|but)\s+(?:{_ASKING})\b)(?:(?:please|and|just|also) )*"

@@ -15,11 +15,10 @@ from kbkit.answers.engines.spark_sql import to_spark
 from kbkit.answers.parse import parse
 from kbkit.answers.wording import noun_phrase
 from kbkit.errors import KbError
-from kbkit.executor.completion import complete
-from kbkit.executor.vocabulary import Vocabulary
 from kbkit.kb import KnowledgeBase
 from kbkit.questions.reading_words import ReadingWords
 from tests.answers import oracle
+from tests.answers.completion import check_completion
 from tests.answers.graphs import Case, build
 from tests.answers.test_measures import same
 from tests.wording import Wording
@@ -306,11 +305,7 @@ COMPLETED: dict[str, tuple[list[str], list[str]]] = {
 
 @pytest.mark.parametrize("row", COMPLETED)
 def test_completion(library: Case, row: str) -> None:
-    expected, absent = COMPLETED[row]
-    found = complete(row.replace("¦", ""), row.index("¦"), Vocabulary.of(library.kb, {}, list), "answers")
-    texts = [candidate.text for candidate in found]
-    assert [text for text in texts if text in expected] == expected
-    assert not set(texts) & set(absent)
+    check_completion(library.kb, row, *COMPLETED[row])
 
 
 def test_names_that_are_functions(tmp_path: Path) -> None:

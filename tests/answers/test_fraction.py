@@ -10,11 +10,10 @@ import pytest
 from kbkit.answers.parse import parse
 from kbkit.answers.syntax import Aggregate, fill, slots
 from kbkit.errors import KbError
-from kbkit.executor.completion import complete
-from kbkit.executor.vocabulary import Vocabulary
 from kbkit.kb import KnowledgeBase
 from kbkit.questions.reading_words import ReadingWords
 from tests.answers import oracle
+from tests.answers.completion import check_completion
 from tests.answers.test_cases import plain, prints_back
 from tests.answers.test_measures import same
 from tests.console import good
@@ -122,8 +121,4 @@ COMPLETED: dict[str, tuple[list[str], list[str]]] = {
 
 @pytest.mark.parametrize("row", COMPLETED)
 def test_completion(small: KnowledgeBase, row: str) -> None:
-    expected, absent = COMPLETED[row]
-    found = complete(row.replace("¦", ""), row.index("¦"), Vocabulary.of(small, {}, list), "answers")
-    texts = [candidate.text for candidate in found]
-    assert [text for text in texts if text in expected] == expected
-    assert not set(texts) & set(absent)
+    check_completion(small, row, *COMPLETED[row])

@@ -51,7 +51,7 @@ def deniable(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int3
 
 
 def _are_vague(known: KnownValues) -> bool:
-    """Return whether nobody denies values of a family: labels, grades, years."""
+    """Return whether people do not ask for nodes without values of a family: labels, grades, years."""
     return known.are_labels or known.are_grades or known.are_years
 
 
@@ -135,8 +135,7 @@ def beside_cut(categories: Categories, shape: Shape, rows: NDArray[np.int32]) ->
     """Return the rows that ask for more than a value of which the source lists only the first few, or all rows.
 
     *Movies that star Ann Lee* would miss those in which she is the fourth actor, and readers know what she did with
-    a director. A union of such actors stays: nobody
-    has its whole list in mind.
+    a director. A union of such actors stays, because readers do not expect its whole list.
     """
     known = [categories.known.get(item.family) for item in categories.items]
     cut = np.array([one is not None and one.are_cut for one in known], bool)
@@ -154,7 +153,8 @@ def beside_cut(categories: Categories, shape: Shape, rows: NDArray[np.int32]) ->
 def on_topic(categories: Categories, shape: Shape, rows: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return the rows that do not begin with all works of a year, a country or a grade, or all rows.
 
-    *Movies from 1984 that are not in the Horror genre* serves no want, and nobody believes *movies from 1937* whole.
+    *Movies from 1984 that are not in the Horror genre* is a question without a purpose, and *movies from 1937* has too
+    many answers for a complete list.
     """
     is_open = len(shape.letters) == 1 or "-" in ops(shape)
     is_of_works = is_untyped(categories.domain) or type_noun(categories.domain).rpartition(" ")[2] in WORKS

@@ -197,7 +197,7 @@ def unasked(kb: KnowledgeBase, template: Template) -> set[str]:
     kinds |= {AMOUNT} if is_pair else set()
     kinds |= set() if of_person else {STORY}
     is_work = type_noun(plan.type or "").rpartition(" ")[2] in WORKS
-    # Films from 2010 to 2016 in Korean: nobody believes that the list is whole.
+    # Films from 2010 to 2016 in Korean: a reader would doubt that the list is complete.
     hops = [operator for operator in operators(plan.root) if isinstance(operator, Hop)]
     of_one = [is_function(kb, hop.type, [(move.relation, not move.forward) for move in hop.moves]) for hop in hops]
     is_open = is_work and steps_of(template) == 1 and not of_person and all(of_one)

@@ -131,7 +131,7 @@ class TableRows:
             return None
         clauses, rows = found
         if self.noun in WORKS and not any(is_person(clause.column.noun) for clause in clauses):
-            return None  # the longest movie in Mandarin: nobody believes that the list is whole
+            return None  # the longest movie in Mandarin: is the list complete?
         if self.table.is_part:
             return self._by_names(rows if all(self.can_name(self.key.cells[row]) for row in rows) else [])
         where = " AND ".join(clause.sql for clause in clauses)

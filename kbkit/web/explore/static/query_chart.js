@@ -107,7 +107,7 @@ globalThis.kbkit_drawChart = (form) => {
     // A line through several rows of one year would go up and down in it.
     if (!form.elements.mark.value && chosen.mark === "line" && !chosen.total && !chosen.colour
         && new Set(of(chosen.x)).size < of(chosen.x).length) chosen.mark = "point";
-    // Bars of several rows would be stacked to a sum that nobody asked for.
+    // Bars of several rows would be stacked to a sum, which the query does not ask for.
     const alone = (i) => JSON.stringify([of(chosen.x)[i], chosen.colour && of(chosen.colour)[i]]);
     const times = new Map();
     of(chosen.x).forEach((_, i) => times.set(alone(i), (times.get(alone(i)) ?? 0) + 1));
