@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from kbkit.cli.options import RARE, MaxRows, Timeout, Without, seconds
+from kbkit.cli.options import MaxRows, Timeout, Without, option, seconds
 from kbkit.errors import KbError
 
 if TYPE_CHECKING:
@@ -30,19 +30,14 @@ class AgentOptions:
     without: Without = None
     actions: Annotated[
         int,
-        typer.Option(
-            "--max-actions",
-            metavar="N",
-            help="Maximum number of actions (twice that, counting rolled-back ones).",
-            rich_help_panel=RARE,
-        ),
+        option("--max-actions N", "Maximum number of actions (twice that, counting rolled-back ones).", rare=True),
     ] = 15
     full_history: Annotated[
         bool,
-        typer.Option(
+        option(
             "--full-history",
-            help="Show all observations to the model in full (default: the last 6, older ones folded).",
-            rich_help_panel=RARE,
+            "Show all observations to the model in full (default: the last 6, older ones folded).",
+            rare=True,
         ),
     ] = False
     timeout: Timeout = 60
@@ -68,7 +63,7 @@ class AskAgentOptions(AgentOptions):
 
     sentence: Annotated[
         bool,
-        typer.Option("--sentence/--no-sentence", help="With --llm, also answer in a sentence.", rich_help_panel=RARE),
+        option("--sentence/--no-sentence", "With --llm, also answer in a sentence.", rare=True),
     ] = True
     limit: MaxRows = 10_000
 

@@ -24,8 +24,10 @@ from kbkit.cli.options import (
     TableRendering,
     Template,
     Timeout,
+    argument,
     note,
     numbers,
+    option,
     pairs,
     seconds,
 )
@@ -37,8 +39,8 @@ if TYPE_CHECKING:
     from kbkit.answers.answer_set import AnswerSet
     from kbkit.answers.templates import Template as CatalogueTemplate
 
-Expression = Annotated[str | None, typer.Argument(metavar="EXPR", help="Answer expression (see kbkit docs answers).")]
-SetName = Annotated[str, typer.Argument(metavar="NAME", help="Name of a saved set.")]
+Expression = Annotated[str | None, argument("EXPR", "Answer expression (see kbkit docs answers).")]
+SetName = Annotated[str, argument("NAME", "Name of a saved set.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -66,26 +68,18 @@ class AnswersShown:
 
     compile: Annotated[
         str | None,
-        typer.Option(
-            "--compile", metavar="LANGUAGE", help="Print the expression compiled to sql or sparql, without running it."
-        ),
+        option("--compile LANGUAGE", "Print the expression compiled to sql or sparql, without running it."),
     ] = None
-    why: Annotated[bool, typer.Option("--why", help="Show a proof of each answer: the triples that lead to it.")] = (
-        False
-    )
+    why: Annotated[bool, option("--why", "Show a proof of each answer: the triples that lead to it.")] = False
     all: Annotated[
-        bool, typer.Option("--all", help="With --why: show all triples that lead to each answer, not one proof only.")
+        bool, option("--all", "With --why: show all triples that lead to each answer, not one proof only.")
     ] = False
-    save: Annotated[str | None, typer.Option("--save", metavar="NAME", help="Save the answers as @NAME.")] = None
-    count: Annotated[bool, typer.Option("--count", help="Print the number of answers only.")] = False
-    count_paths: Annotated[
-        bool, typer.Option("--count-paths", help="Print the number of paths that lead to the answers.")
-    ] = False
+    save: Annotated[str | None, option("--save NAME", "Save the answers as @NAME.")] = None
+    count: Annotated[bool, option("--count", "Print the number of answers only.")] = False
+    count_paths: Annotated[bool, option("--count-paths", "Print the number of paths that lead to the answers.")] = False
     paths_by: Annotated[
         str | None,
-        typer.Option(
-            "--paths-by", metavar="NODE", help="Count paths by start, end or the node after a number of steps (1)."
-        ),
+        option("--paths-by NODE", "Count paths by start, end or the node after a number of steps (1)."),
     ] = None
 
     def check(self) -> None:
@@ -231,9 +225,7 @@ def _proofs(answer: AnswerSet, *, all: bool) -> pl.DataFrame:
 
 
 def list_templates(
-    kb: Annotated[
-        Path | None, typer.Argument(metavar="KB", help="KB to check the templates against (default: none).")
-    ] = None,
+    kb: Annotated[Path | None, argument("KB", "KB to check the templates against (default: none).")] = None,
     own: Catalogues = None,
     part: Parts = None,
     *,
@@ -256,7 +248,7 @@ def list_templates(
 
 
 def show_template(
-    template: Annotated[str, typer.Argument(metavar="ID", help="Id of a template.")],
+    template: Annotated[str, argument("ID", "Id of a template.")],
     own: Catalogues = None,
     *,
     rendering: Rendering,
@@ -269,7 +261,7 @@ def show_template(
 
 def suggest(
     kb: Kb,
-    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="Maximum number of templates.")] = 20,
+    limit: Annotated[int, option("--limit -n N", "Maximum number of templates.", min=1)] = 20,
     *,
     rendering: Rendering,
 ) -> None:
@@ -293,15 +285,11 @@ def sample(
     kb: Kb,
     expression: Expression = None,
     template: Template = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="Number of groundings to sample.")] = 10,
+    limit: Annotated[int, option("--limit -n N", "Number of groundings to sample.")] = 10,
     seed: Seed = 0,
     min_answers: Annotated[
         int | None,
-        typer.Option(
-            "--min-answers",
-            metavar="N",
-            help="Minimum number of answers per query (default: 1, or 2 for set operations).",
-        ),
+        option("--min-answers N", "Minimum number of answers per query (default: 1, or 2 for set operations)."),
     ] = None,
     max_answers: MaxAnswers = 20,
     sampling: Sampling = "uniform",
@@ -309,7 +297,7 @@ def sample(
     constraint: Constraints = None,
     own: Catalogues = None,
     repeat_nodes: Annotated[
-        bool, typer.Option("--repeat-nodes", help="Allow several slots of a query to name the same node.")
+        bool, option("--repeat-nodes", "Allow several slots of a query to name the same node.")
     ] = False,
     *,
     rendering: Rendering,
@@ -356,7 +344,7 @@ def show_set(kb: Kb, name: SetName, rendering: TableRendering) -> None:
         rendering.write(opened.answers(str(SavedSet(name))).nodes())
 
 
-def drop_sets(kb: Kb, names: Annotated[list[str], typer.Argument(metavar="NAME", help="Names of saved sets.")]) -> None:
+def drop_sets(kb: Kb, names: Annotated[list[str], argument("NAME", "Names of saved sets.")]) -> None:
     """Delete saved sets."""
     from kbkit.kb import KnowledgeBase
 

@@ -36,6 +36,7 @@ from kbkit.cli import (
     train,
 )
 from kbkit.cli.commands import Program, branch
+from kbkit.cli.options import option
 from kbkit.cli.progress import watch
 from kbkit.cli.spelling import SPELLER
 from kbkit.directory import limits, systems
@@ -79,10 +80,10 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _options(
     context: typer.Context,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Hide progress and notes.")] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
+    quiet: Annotated[bool, option("--quiet -q", "Hide progress and notes.")] = False,
+    debug: Annotated[bool, option("--debug", "Show tracebacks of errors.")] = False,
     version: Annotated[  # noqa: ARG001
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+        bool, option("--version", "Show the version and exit.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
     context.obj.debug, context.obj.quiet = debug, quiet

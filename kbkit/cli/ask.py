@@ -15,7 +15,7 @@ import typer
 from kbkit.cli.agent import AskAgentOptions, Recording, conversation, explored
 from kbkit.cli.commands import add
 from kbkit.cli.models import Budget, Llm, Price, Prompts, default_models, opened
-from kbkit.cli.options import RARE, Kb, TableRendering, note, pairs
+from kbkit.cli.options import Kb, TableRendering, argument, note, option, pairs
 from kbkit.errors import Command, KbError, Option, plural
 from kbkit.llm.client import EXAMPLE, VARIABLE, missing_model
 
@@ -31,33 +31,23 @@ class QuestionLessons:
 
     learn: Annotated[
         Path | None,
-        typer.Option(
-            "--learn",
-            metavar="FILE",
-            help="Learn from questions with answers or expressions (JSON lines, CSV), then exit.",
-            rich_help_panel=RARE,
+        option(
+            "--learn FILE", "Learn from questions with answers or expressions (JSON lines, CSV), then exit.", rare=True
         ),
     ] = None
     synonym: Annotated[
         list[str] | None,
-        typer.Option(
-            "--synonym",
-            metavar="NAME=WORD",
-            help="Add a word for a relation or attribute, then exit.",
-            rich_help_panel=RARE,
-        ),
+        option("--synonym NAME=WORD", "Add a word for a relation or attribute, then exit.", rare=True),
     ] = None
     forget: Annotated[
         bool,
-        typer.Option(
+        option(
             "--forget",
-            help="Forget the reading chosen for QUESTION; without QUESTION, all that was taught; then exit.",
-            rich_help_panel=RARE,
+            "Forget the reading chosen for QUESTION; without QUESTION, all that was taught; then exit.",
+            rare=True,
         ),
     ] = False
-    choices: Annotated[
-        bool, typer.Option("--choices", help="List the readings that were chosen, then exit.", rich_help_panel=RARE)
-    ] = False
+    choices: Annotated[bool, option("--choices", "List the readings that were chosen, then exit.", rare=True)] = False
 
     def teach(self, context: typer.Context, kb: Path, question: str | None) -> bool:
         """Change what was taught about the questions of a KB, or list it; return whether that was asked for."""
@@ -96,22 +86,16 @@ def register(app: typer.Typer) -> None:
 def ask(
     context: typer.Context,
     kb: Kb,
-    question: Annotated[str | None, typer.Argument(metavar="QUESTION", help="Question in plain English.")] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Explain what each word was matched to.")] = False,
-    alternatives: Annotated[
-        int, typer.Option("--alternatives", metavar="N", help="Number of other expressions to show.")
-    ] = 0,
+    question: Annotated[str | None, argument("QUESTION", "Question in plain English.")] = None,
+    explain: Annotated[bool, option("--explain", "Explain what each word was matched to.")] = False,
+    alternatives: Annotated[int, option("--alternatives N", "Number of other expressions to show.")] = 0,
     pick: Annotated[
         int | None,
-        typer.Option("--pick", metavar="N", help="Number of the reading to answer with, and to remember."),
+        option("--pick N", "Number of the reading to answer with, and to remember."),
     ] = None,
     llm: Llm = None,
-    trace: Annotated[
-        Path | None, typer.Option("--trace", metavar="FILE", help="File for all steps (JSON lines).")
-    ] = None,
-    continue_: Annotated[
-        Path | None, typer.Option("--continue", metavar="FILE", help="Continue the conversation of this trace.")
-    ] = None,
+    trace: Annotated[Path | None, option("--trace FILE", "File for all steps (JSON lines).")] = None,
+    continue_: Annotated[Path | None, option("--continue FILE", "Continue the conversation of this trace.")] = None,
     budget: Budget = None,
     price: Price = None,
     prompt: Prompts = None,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kbkit.cli.commands import add
-from kbkit.cli.options import RARE, Kb, note, split_options
+from kbkit.cli.options import Kb, argument, note, option, split_options
 from kbkit.cli.spelling import SPELLER
 from kbkit.errors import KbError, Option, plural
 from kbkit.ingestion.request import Delta, IngestRequest, IngestSettings, RebuildSettings
@@ -20,14 +20,12 @@ if TYPE_CHECKING:
     from kbkit.ingestion.inference import Inferred
     from kbkit.ingestion.sync import SyncResult
 
-KbOutput = Annotated[Path, typer.Option("--output", "-o", metavar="KB", help="Directory of the new KB.")]
-Source = Annotated[str, typer.Argument(metavar="SOURCE", help="Recipe (see kbkit recipe list), or folder of a recipe.")]
-SourceOrFile = Annotated[
-    str, typer.Argument(metavar="SOURCE", help="Recipe (see kbkit recipe list), folder of a recipe, or files.")
-]
+KbOutput = Annotated[Path, option("--output -o KB", "Directory of the new KB.")]
+Source = Annotated[str, argument("SOURCE", "Recipe (see kbkit recipe list), or folder of a recipe.")]
+SourceOrFile = Annotated[str, argument("SOURCE", "Recipe (see kbkit recipe list), folder of a recipe, or files.")]
 SourcePaths = Annotated[
     list[str] | None,
-    typer.Argument(metavar="PATH", help="Files or folders, and options of the recipe (--class Q5)."),
+    argument("PATH", "Files or folders, and options of the recipe (--class Q5)."),
 ]
 
 
@@ -47,30 +45,20 @@ def ingest(
     context: typer.Context,
     source: SourceOrFile,
     paths: SourcePaths = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="KB", help="Directory of the new KB (required).")
-    ] = None,
+    output: Annotated[Path | None, option("--output -o KB", "Directory of the new KB (required).")] = None,
     *,
     settings: IngestSettings,
     dry_run: Annotated[
         bool,
-        typer.Option(
-            "--dry-run",
-            help="With --sync: only show what would change. With wikidata: estimate the result.",
-            rich_help_panel=RARE,
-        ),
+        option("--dry-run", "With --sync: only show what would change. With wikidata: estimate the result.", rare=True),
     ] = False,
     review: Annotated[
         bool,
-        typer.Option("--review", help="Correct the inferred recipe in a browser first."),
+        option("--review", "Correct the inferred recipe in a browser first."),
     ] = False,
     stark_compat: Annotated[
         bool,
-        typer.Option(
-            "--stark-compat",
-            help="Build the merged, undirected graph of STaRK's loader: --set compat=yes.",
-            rich_help_panel=RARE,
-        ),
+        option("--stark-compat", "Build the merged, undirected graph of STaRK's loader: --set compat=yes.", rare=True),
     ] = False,
 ) -> None:
     """Build a KB from the files of a source.
@@ -197,9 +185,7 @@ def build(
     kb: Kb,
     store: Annotated[
         str,
-        typer.Argument(
-            metavar="STORE", help="Store to rebuild: nodes, adjacency, triples, columns, text, vectors or embeddings."
-        ),
+        argument("STORE", "Store to rebuild: nodes, adjacency, triples, columns, text, vectors or embeddings."),
     ],
     change: RebuildSettings,
 ) -> None:
@@ -276,29 +262,22 @@ def export(
     kb: Kb,
     format: Annotated[
         str,
-        typer.Option(
-            "--format",
-            "-f",
-            metavar="FORMAT",
-            help="Output format: parquet, csv, ntriples, kgtk, stark or pyg (NumPy arrays).",
-        ),
+        option("--format -f FORMAT", "Output format: parquet, csv, ntriples, kgtk, stark or pyg (NumPy arrays)."),
     ],
     output: Annotated[
         Path,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="PATH",
-            help="Folder for parquet, csv, stark and pyg; file for ntriples (.nt, or .nq if the source is RDF) and kgtk"
+        option(
+            "--output -o PATH",
+            "Folder for parquet, csv, stark and pyg; file for ntriples (.nt, or .nq if the source is RDF) and kgtk"
             " (.tsv), compressed if it ends in .gz; - for standard output.",
         ),
     ],
     flat: Annotated[
         bool,
-        typer.Option("--flat", help="Write one file each of nodes, edges and texts, and a recipe that reads them."),
+        option("--flat", "Write one file each of nodes, edges and texts, and a recipe that reads them."),
     ] = False,
-    gzip: Annotated[bool, typer.Option("--gzip", help="Compress CSV files.")] = False,
-    replace: Annotated[bool, typer.Option("--replace", help="Overwrite an existing export.")] = False,
+    gzip: Annotated[bool, option("--gzip", "Compress CSV files.")] = False,
+    replace: Annotated[bool, option("--replace", "Overwrite an existing export.")] = False,
 ) -> None:
     """Export a KB for other programs."""
     from kbkit.cli.progress import bars

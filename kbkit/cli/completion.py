@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from kbkit.cli.commands import add, branch
+from kbkit.cli.options import argument, option
 from kbkit.errors import Command, KbError, UnknownNameError
 
 VARIABLE = "_KBKIT_COMPLETE"
@@ -33,11 +34,9 @@ def register(app: typer.Typer) -> None:
 def completion(
     shell: Annotated[
         str | None,
-        typer.Argument(metavar="SHELL", help="Shell: bash, zsh, fish, powershell or pwsh (default: from $SHELL)."),
+        argument("SHELL", "Shell: bash, zsh, fish, powershell or pwsh (default: from $SHELL)."),
     ] = None,
-    install: Annotated[
-        bool, typer.Option("--install", help="Install the script for the current user (bash, zsh, fish).")
-    ] = False,
+    install: Annotated[bool, option("--install", "Install the script for the current user (bash, zsh, fish).")] = False,
 ) -> None:
     """Print or install completion for your shell.
 

@@ -20,7 +20,7 @@ from typer.models import OptionInfo, ParameterInfo
 
 from kbkit.assets import operations
 from kbkit.assets.operations import SettingField
-from kbkit.cli.options import RARE, number, pairs
+from kbkit.cli.options import RARE, number, option, pairs
 from kbkit.cli.spelling import SHORT, flag
 
 _MANY = 15
@@ -83,7 +83,7 @@ def _show_all(context: typer.Context, wanted: bool) -> None:
 
 _HelpAll = Annotated[
     bool,
-    typer.Option("--help-all", is_eager=True, callback=_show_all, help="Show this message with all options and exit."),
+    option("--help-all", "Show this message with all options and exit.", is_eager=True, callback=_show_all),
 ]
 
 

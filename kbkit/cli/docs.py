@@ -11,7 +11,7 @@ import typer
 
 from kbkit.assets import guidebook
 from kbkit.cli.commands import add
-from kbkit.cli.options import Rendering
+from kbkit.cli.options import Rendering, argument, option
 
 _NO_PAGER = ("", "cat")
 """Values of $PAGER that turn paging off."""
@@ -25,14 +25,10 @@ def register(app: typer.Typer) -> None:
 def docs(
     guide: Annotated[
         str | None,
-        typer.Argument(
-            metavar="GUIDE", help="Guide, or section of one: answers#saved-sets (default: list the guides)."
-        ),
+        argument("GUIDE", "Guide, or section of one: answers#saved-sets (default: list the guides)."),
     ] = None,
-    find: Annotated[
-        str, typer.Option("--find", metavar="WORDS", help="List the sections that contain these words.")
-    ] = "",
-    pager: Annotated[bool, typer.Option("--pager/--no-pager", help="Page output longer than the screen.")] = True,
+    find: Annotated[str, option("--find WORDS", "List the sections that contain these words.")] = "",
+    pager: Annotated[bool, option("--pager/--no-pager", "Page output longer than the screen.")] = True,
     *,
     rendering: Rendering,
 ) -> None:

@@ -11,7 +11,7 @@ import typer
 from kbkit.cli.build import summarize
 from kbkit.cli.commands import add
 from kbkit.cli.judging import InBrowser, judge
-from kbkit.cli.options import Kb, Rendering, note
+from kbkit.cli.options import Kb, Rendering, argument, note, option
 from kbkit.errors import KbError, Option, plural
 
 if TYPE_CHECKING:
@@ -31,22 +31,18 @@ def register(app: typer.Typer) -> None:
 def duplicates(
     context: typer.Context,
     kb: Kb,
-    node_type: Annotated[
-        str | None, typer.Argument(metavar="TYPE", help="Node type to look at (default: all).")
-    ] = None,
-    k: Annotated[int, typer.Option("-k", metavar="N", min=1, help="Number of pairs.")] = 100,
-    least: Annotated[
-        float, typer.Option("--min-score", metavar="FRACTION", min=0.5, max=1, help="Least score of a pair.")
-    ] = 0.85,
+    node_type: Annotated[str | None, argument("TYPE", "Node type to look at (default: all).")] = None,
+    k: Annotated[int, option("-k N", "Number of pairs.", min=1)] = 100,
+    least: Annotated[float, option("--min-score FRACTION", "Least score of a pair.", min=0.5, max=1)] = 0.85,
     decide: Annotated[
         Path | None,
-        typer.Option("--decide", metavar="FILE", help="Decide on each pair; decisions go to FILE (JSON lines)."),
+        option("--decide FILE", "Decide on each pair; decisions go to FILE (JSON lines)."),
     ] = None,
-    rater: Annotated[str, typer.Option("--rater", metavar="NAME", help="Name of the person who rates.")] = "me",
+    rater: Annotated[str, option("--rater NAME", "Name of the person who rates.")] = "me",
     browser: InBrowser = False,
     merge: Annotated[
         Path | None,
-        typer.Option("--merge", metavar="FILE", help="Merge the pairs that FILE decides to merge."),
+        option("--merge FILE", "Merge the pairs that FILE decides to merge."),
     ] = None,
     *,
     rendering: Rendering,

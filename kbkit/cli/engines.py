@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from kbkit.cli.options import RARE
+from kbkit.cli.options import option
 from kbkit.errors import Command, KbError, Option
 
 if TYPE_CHECKING:
@@ -22,27 +20,19 @@ class EngineOptions:
 
     engine: Annotated[
         str,
-        typer.Option(
-            "--engine", "-e", metavar="NAME", help="Engine: walk, sql, sparql or spark; all return the same answers."
-        ),
+        option("--engine -e NAME", "Engine: walk, sql, sparql or spark; all return the same answers."),
     ] = "walk"
     parquet: Annotated[
         str | None,
-        typer.Option(
-            "--parquet", metavar="PATH", help="Parquet export of the KB, for the engine spark.", rich_help_panel=RARE
-        ),
+        option("--parquet PATH", "Parquet export of the KB, for the engine spark.", rare=True),
     ] = None
     spark_master: Annotated[
         str,
-        typer.Option(
-            "--spark-master", metavar="URL", help="URL of the Spark master, for the engine spark.", rich_help_panel=RARE
-        ),
+        option("--spark-master URL", "URL of the Spark master, for the engine spark.", rare=True),
     ] = "local[*]"
     endpoint: Annotated[
         str | None,
-        typer.Option(
-            "--endpoint", metavar="URL", help="SPARQL endpoint with the triples of the KB, used as the engine."
-        ),
+        option("--endpoint URL", "SPARQL endpoint with the triples of the KB, used as the engine."),
     ] = None
 
     @contextlib.contextmanager

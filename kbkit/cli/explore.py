@@ -18,8 +18,10 @@ from kbkit.cli.options import (
     Rendering,
     TableRendering,
     Type,
+    argument,
     draw,
     note,
+    option,
     write_drawing,
 )
 from kbkit.errors import KbError, Option, plural
@@ -43,7 +45,7 @@ def register(app: typer.Typer) -> None:
 def info(
     context: typer.Context,
     kb: Kb,
-    stark: Annotated[bool, typer.Option("--stark", help="Show one row, as in Table 2 of the STaRK paper.")] = False,
+    stark: Annotated[bool, option("--stark", "Show one row, as in Table 2 of the STaRK paper.")] = False,
     plot: Plot = None,
     *,
     rendering: Rendering,
@@ -80,9 +82,7 @@ def _charts(kb: KnowledgeBase) -> list[Chart]:
 def check(
     context: typer.Context,
     kb: Kb,
-    data: Annotated[
-        bool, typer.Option("--data", help="List data that may be wrong, with SQL for the rows, instead.")
-    ] = False,
+    data: Annotated[bool, option("--data", "List data that may be wrong, with SQL for the rows, instead.")] = False,
     *,
     rendering: Rendering,
 ) -> None:
@@ -113,18 +113,14 @@ def show(
     node: Node,
     relation: Annotated[
         str | None,
-        typer.Option("--relation", "-r", metavar="RELATION", help="List all neighbours by this relation."),
+        option("--relation -r RELATION", "List all neighbours by this relation."),
     ] = None,
     limit: Annotated[
         int,
-        typer.Option(
-            "--limit", "-n", metavar="N", help="Maximum number of neighbours per relation, direction and type."
-        ),
+        option("--limit -n N", "Maximum number of neighbours per relation, direction and type."),
     ] = 5,
-    full: Annotated[bool, typer.Option("--full", help="Show texts in full.")] = False,
-    similar: Annotated[
-        bool, typer.Option("--similar", help="List the nodes with the most similar graph embeddings.")
-    ] = False,
+    full: Annotated[bool, option("--full", "Show texts in full.")] = False,
+    similar: Annotated[bool, option("--similar", "List the nodes with the most similar graph embeddings.")] = False,
     type: Type = None,
     *,
     rendering: TableRendering,
@@ -159,20 +155,14 @@ def show(
 def path(
     context: typer.Context,
     kb: Kb,
-    start: Annotated[str, typer.Argument(metavar="FROM", help="Name, key, type:name, type#key, or #ID of a node.")],
-    end: Annotated[str, typer.Argument(metavar="TO", help="The other node, in the same notation.")],
-    max_steps: Annotated[int, typer.Option("--max-steps", metavar="N", help="Maximum length of a path.")] = 4,
-    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="Maximum number of paths.")] = 10,
+    start: Annotated[str, argument("FROM", "Name, key, type:name, type#key, or #ID of a node.")],
+    end: Annotated[str, argument("TO", "The other node, in the same notation.")],
+    max_steps: Annotated[int, option("--max-steps N", "Maximum length of a path.")] = 4,
+    limit: Annotated[int, option("--limit -n N", "Maximum number of paths.")] = 10,
     relation: Relations = None,
-    type: Annotated[
-        list[str] | None, typer.Option("--type", "-t", metavar="TYPE", help="Node type to pass through; repeatable.")
-    ] = None,
-    max_degree: Annotated[
-        int | None, typer.Option("--max-degree", metavar="N", help="Leave out nodes with more neighbours.")
-    ] = None,
-    longer: Annotated[
-        bool, typer.Option("--longer", help="Fill up to the limit with longer paths, without hubs.")
-    ] = False,
+    type: Annotated[list[str] | None, option("--type -t TYPE", "Node type to pass through; repeatable.")] = None,
+    max_degree: Annotated[int | None, option("--max-degree N", "Leave out nodes with more neighbours.")] = None,
+    longer: Annotated[bool, option("--longer", "Fill up to the limit with longer paths, without hubs.")] = False,
     plot: Picture = None,
     *,
     rendering: DrawnRendering,
@@ -223,14 +213,10 @@ def around(
     context: typer.Context,
     kb: Kb,
     node: Node,
-    hops: Annotated[int, typer.Option("--hops", metavar="N", help="Maximum distance in steps.")] = 1,
+    hops: Annotated[int, option("--hops N", "Maximum distance in steps.")] = 1,
     relation: Relations = None,
-    type: Annotated[
-        list[str] | None, typer.Option("--type", "-t", metavar="TYPE", help="Node type to pass through; repeatable.")
-    ] = None,
-    limit: Annotated[
-        int, typer.Option("--limit", "-n", metavar="N", help="Maximum number of nodes, nearest first.")
-    ] = 150,
+    type: Annotated[list[str] | None, option("--type -t TYPE", "Node type to pass through; repeatable.")] = None,
+    limit: Annotated[int, option("--limit -n N", "Maximum number of nodes, nearest first.")] = 150,
     plot: Picture = None,
     *,
     rendering: DrawnRendering,

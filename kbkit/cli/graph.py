@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kbkit.cli.commands import LazyGroup, add
-from kbkit.cli.options import Kb, TableRendering, note
+from kbkit.cli.options import Kb, TableRendering, note, option
 from kbkit.errors import plural
 
 if TYPE_CHECKING:
     from kbkit.graph.algorithms.table import Algorithm
 
-NUMBER = typer.Option("-k", metavar="N", min=1, help="Number of results (default: all).")
+NUMBER = option("-k N", "Number of results (default: all).", min=1)
 
 
 def register(app: typer.Typer) -> None:
@@ -36,7 +36,7 @@ class SavedValues:
 
     save: Annotated[
         str | None,
-        typer.Option("--save", metavar="NAME", help="Save the values as the attribute NAME of the nodes."),
+        option("--save NAME", "Save the values as the attribute NAME of the nodes."),
     ] = None
 
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kbkit.cli.asking import choice
-from kbkit.cli.options import RARE, note
+from kbkit.cli.options import note, option
 from kbkit.errors import KbError, plural
 
 if TYPE_CHECKING:
     from kbkit.benchmarks.people.tasks import Passage, Task, TaskItem, TaskQuestion
 
-InBrowser = Annotated[bool, typer.Option("--browser", help="Open the task in a browser instead of the terminal.")]
+InBrowser = Annotated[bool, option("--browser", "Open the task in a browser instead of the terminal.")]
 
 
 @dataclass(frozen=True)
@@ -26,33 +26,23 @@ class Elsewhere:
 
     export_to: Annotated[
         Path | None,
-        typer.Option(
-            "--export",
-            metavar="FOLDER",
-            help="Write the task for another program instead, with existing judgements.",
-            rich_help_panel=RARE,
-        ),
+        option("--export FOLDER", "Write the task for another program instead, with existing judgements.", rare=True),
     ] = None
     program: Annotated[
         str,
-        typer.Option(
-            "--program", metavar="NAME", help="Program of --export: label-studio or argilla.", rich_help_panel=RARE
-        ),
+        option("--program NAME", "Program of --export: label-studio or argilla.", rare=True),
     ] = "label-studio"
     import_from: Annotated[
         Path | None,
-        typer.Option(
-            "--import",
-            metavar="FILE",
-            help="Save the answers of an export of Label Studio or Argilla as judgements of the rater.",
-            rich_help_panel=RARE,
+        option(
+            "--import FILE",
+            "Save the answers of an export of Label Studio or Argilla as judgements of the rater.",
+            rare=True,
         ),
     ] = None
     annotator: Annotated[
         str,
-        typer.Option(
-            "--annotator", metavar="ID", help="Person in the file of --import, if it has several.", rich_help_panel=RARE
-        ),
+        option("--annotator ID", "Person in the file of --import, if it has several.", rare=True),
     ] = ""
 
     def used(self, context: typer.Context, task: Task) -> bool:

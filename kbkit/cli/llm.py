@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kbkit.cli.commands import add, group
-from kbkit.cli.options import Kb, Rendering, note
+from kbkit.cli.options import Kb, Rendering, argument, note, option
 from kbkit.errors import Command, KbError, UnknownNameError, plural
 
 if TYPE_CHECKING:
@@ -28,10 +28,8 @@ def register(app: typer.Typer) -> None:
 def export(
     context: typer.Context,
     kb: Kb,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Output file (JSON lines), for --llm replay:FILE.")],
-    model: Annotated[
-        str | None, typer.Option("--model", metavar="NAME", help="Model whose calls to export (default: all).")
-    ] = None,
+    file: Annotated[Path, argument("FILE", "Output file (JSON lines), for --llm replay:FILE.")],
+    model: Annotated[str | None, option("--model NAME", "Model whose calls to export (default: all).")] = None,
 ) -> None:
     """Export recorded calls for replay without network.
 
@@ -49,7 +47,7 @@ def export(
 def import_(
     context: typer.Context,
     kb: Kb,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Recording written by llm export.")],
+    file: Annotated[Path, argument("FILE", "Recording written by llm export.")],
 ) -> None:
     """Import recorded calls into a KB.
 
@@ -77,9 +75,7 @@ def calls(kb: Kb, rendering: Rendering) -> None:
 
 
 def prompts(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Prompt to print (default: list all prompts).")
-    ] = None,
+    name: Annotated[str | None, argument("NAME", "Prompt to print (default: list all prompts).")] = None,
 ) -> None:
     """List the prompts, or print one.
 

@@ -8,31 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kbkit.cli.commands import add, group
-from kbkit.cli.options import PerQuery, Rendering, Seed, note
+from kbkit.cli.options import PerQuery, Rendering, Seed, argument, note, option
 from kbkit.errors import KbError, Option, UnknownNameError
 
 if TYPE_CHECKING:
     import polars as pl
 
-Run = Annotated[
-    Path, typer.Argument(metavar="RUN", help="Ranked run: TREC, JSON lines, or csv for STaRK's leaderboard.")
-]
-Gold = Annotated[
-    Path, typer.Argument(metavar="GOLD", help="Gold answers: JSON lines, qrels, or those of QUEST or STaRK.")
-]
-Predictions = Annotated[
-    Path, typer.Argument(metavar="FILE", help="Predictions, with the gold answers or without them.")
-]
-SeparateGold = Annotated[
-    Path | None, typer.Argument(metavar="GOLD", help="Gold answers, if they are in a separate file.")
-]
-Measures = Annotated[
-    list[str] | None, typer.Option("--measure", metavar="NAME", help="Measure: hit@K, recall@K, mrr, ...; repeatable.")
-]
-By = Annotated[
-    list[str] | None, typer.Option("--by", metavar="COLUMN", help="Also show means by this column; repeatable.")
-]
-Split = Annotated[str, typer.Option("--split", metavar="NAME", help="Split of the dataset: train, val, test, ...")]
+Run = Annotated[Path, argument("RUN", "Ranked run: TREC, JSON lines, or csv for STaRK's leaderboard.")]
+Gold = Annotated[Path, argument("GOLD", "Gold answers: JSON lines, qrels, or those of QUEST or STaRK.")]
+Predictions = Annotated[Path, argument("FILE", "Predictions, with the gold answers or without them.")]
+SeparateGold = Annotated[Path | None, argument("GOLD", "Gold answers, if they are in a separate file.")]
+Measures = Annotated[list[str] | None, option("--measure NAME", "Measure: hit@K, recall@K, mrr, ...; repeatable.")]
+By = Annotated[list[str] | None, option("--by COLUMN", "Also show means by this column; repeatable.")]
+Split = Annotated[str, option("--split NAME", "Split of the dataset: train, val, test, ...")]
 
 
 def register(app: typer.Typer) -> None:
@@ -72,17 +60,13 @@ def sets(
     context: typer.Context,
     run: Run,
     gold: Gold,
-    k: Annotated[
-        list[int] | None, typer.Option("-k", metavar="N", help="Cutoff: also show recall@N and mrecall@N; repeatable.")
-    ] = None,
+    k: Annotated[list[int] | None, option("-k N", "Cutoff: also show recall@N and mrecall@N; repeatable.")] = None,
     by: By = None,
     per_query: PerQuery = False,
     false_positives: Annotated[
         Path | None,
-        typer.Option(
-            "--false-positives",
-            metavar="KB",
-            help="Instead of scores, count the constraints of this KB that false positives violate.",
+        option(
+            "--false-positives KB", "Instead of scores, count the constraints of this KB that false positives violate."
         ),
     ] = None,
     split: Split = "",
@@ -158,13 +142,13 @@ def lists(
 def compare(
     context: typer.Context,
     run: Run,
-    other: Annotated[Path, typer.Argument(metavar="RUN", help="Run to compare with the first.")],
+    other: Annotated[Path, argument("RUN", "Run to compare with the first.")],
     gold: Gold,
     measure: Measures = None,
     by: By = None,
     per_query: PerQuery = False,
     split: Split = "",
-    resamples: Annotated[int, typer.Option("--resamples", metavar="N", help="Number of resamples.")] = 10_000,
+    resamples: Annotated[int, option("--resamples N", "Number of resamples.")] = 10_000,
     seed: Seed = 0,
     *,
     rendering: Rendering,
@@ -195,14 +179,14 @@ def compare(
 
 def convert(
     context: typer.Context,
-    source: Annotated[Path, typer.Argument(metavar="IN", help="Run or gold answers.")],
-    target: Annotated[Path, typer.Argument(metavar="OUT", help="Output file; its suffix selects the format.")],
+    source: Annotated[Path, argument("IN", "Run or gold answers.")],
+    target: Annotated[Path, argument("OUT", "Output file; its suffix selects the format.")],
     kind: Annotated[
         str | None,
-        typer.Option("--kind", metavar="KIND", help="Kind of the input: run or gold (default: detected from IN)."),
+        option("--kind KIND", "Kind of the input: run or gold (default: detected from IN)."),
     ] = None,
     split: Split = "",
-    tag: Annotated[str, typer.Option("--tag", metavar="NAME", help="Name of the system in a TREC run.")] = "kbkit",
+    tag: Annotated[str, option("--tag NAME", "Name of the system in a TREC run.")] = "kbkit",
 ) -> None:
     """Convert a run or gold answers.
 

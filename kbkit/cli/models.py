@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kbkit.cli.options import RARE, note, pairs
+from kbkit.cli.options import note, option, pairs
 from kbkit.errors import KbError, Option
 from kbkit.llm.client import VARIABLE, missing_model
 
@@ -22,44 +22,26 @@ if TYPE_CHECKING:
 
 Llm = Annotated[
     list[str] | None,
-    typer.Option(
-        "--llm",
-        metavar="MODEL",
+    option(
+        "--llm MODEL",
+        f"Language model: MODEL@URL, replay:FILE or none (default: ${VARIABLE}); repeatable.",
         envvar=VARIABLE,
         show_envvar=False,
-        help=f"Language model: MODEL@URL, replay:FILE or none (default: ${VARIABLE}); repeatable.",
     ),
 ]
 Budget = Annotated[
     float | None,
-    typer.Option(
-        "--budget",
-        metavar="N",
-        help="Maximum number of tokens, or amount of money if --price is given.",
-        rich_help_panel=RARE,
-    ),
+    option("--budget N", "Maximum number of tokens, or amount of money if --price is given.", rare=True),
 ]
 Price = Annotated[
     list[str] | None,
-    typer.Option(
-        "--price",
-        metavar="IN,OUT",
-        help="Price of a million input and output tokens; MODEL=IN,OUT for one model.",
-        rich_help_panel=RARE,
-    ),
+    option("--price IN,OUT", "Price of a million input and output tokens; MODEL=IN,OUT for one model.", rare=True),
 ]
 Prompts = Annotated[
     list[str] | None,
-    typer.Option(
-        "--prompt",
-        metavar="NAME=FILE",
-        help="Replace a prompt (see kbkit llm prompts); repeatable.",
-        rich_help_panel=RARE,
-    ),
+    option("--prompt NAME=FILE", "Replace a prompt (see kbkit llm prompts); repeatable.", rare=True),
 ]
-Workers = Annotated[
-    int, typer.Option("--workers", metavar="N", help="Number of concurrent calls.", rich_help_panel=RARE)
-]
+Workers = Annotated[int, option("--workers N", "Number of concurrent calls.", rare=True)]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,95 +23,70 @@ if TYPE_CHECKING:
 RARE = "Rare options"
 """Panel of the options that ``--help`` leaves out where a command has many."""
 
-Kb = Annotated[Path, typer.Argument(metavar="KB", help="Directory of the KB.")]
-Node = Annotated[str, typer.Argument(metavar="NODE", help="Name, key, type:name, type#key, or #ID.")]
+
+def option(usage: str, text: str, *, rare: bool = False, **settings: Any) -> Any:
+    """Declare an option by its line of help: names and metavar, as in ``--output -o FILE``, and text."""
+    names = [word for word in usage.split() if word.startswith("-")]
+    metavar = usage.removeprefix(" ".join(names)).strip() or None
+    return typer.Option(*names, metavar=metavar, help=text, rich_help_panel=RARE if rare else None, **settings)
+
+
+def argument(metavar: str, text: str, **settings: Any) -> Any:
+    """Declare an argument."""
+    return typer.Argument(metavar=metavar, help=text, **settings)
+
+
+Kb = Annotated[Path, argument("KB", "Directory of the KB.")]
+Node = Annotated[str, argument("NODE", "Name, key, type:name, type#key, or #ID.")]
 Format = Annotated[
     str | None,
-    typer.Option(
-        "--format",
-        "-f",
-        metavar="FORMAT",
-        help="Output format: table, json, ndjson, csv, markdown or parquet (default: by the suffix of -o, else table).",
+    option(
+        "--format -f FORMAT",
+        "Output format: table, json, ndjson, csv, markdown or parquet (default: by the suffix of -o, else table).",
     ),
 ]
-Wrap = Annotated[bool, typer.Option("--wrap", help="Show long cells of a table in full.")]
-Output = Annotated[
-    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Output file (default: standard output).")
-]
+Wrap = Annotated[bool, option("--wrap", "Show long cells of a table in full.")]
+Output = Annotated[Path | None, option("--output -o FILE", "Output file (default: standard output).")]
 DrawnOutput = Annotated[
     Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="Output file: a drawing (.html, .svg, .png), a graph (.graphml, .dot) or a table.",
-    ),
+    option("--output -o FILE", "Output file: a drawing (.html, .svg, .png), a graph (.graphml, .dot) or a table."),
 ]
-DatasetOutput = Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Folder of the dataset.")]
-Timeout = Annotated[
-    float, typer.Option("--timeout", metavar="SECONDS", help="Seconds before a query is cancelled (0: no limit).")
-]
+DatasetOutput = Annotated[Path, option("--output -o FOLDER", "Folder of the dataset.")]
+Timeout = Annotated[float, option("--timeout SECONDS", "Seconds before a query is cancelled (0: no limit).")]
 Dialect = Annotated[
     str | None,
-    typer.Option(
-        "--dialect",
-        metavar="NAME",
-        help="SPARQL dialect: sparql, or wikidata for the Wikidata Query Service (default: the KB's).",
-    ),
+    option("--dialect NAME", "SPARQL dialect: sparql, or wikidata for the Wikidata Query Service (default: the KB's)."),
 ]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Random seed, for reproducible output.")]
-MaxRows = Annotated[int, typer.Option("--limit", "-n", metavar="N", help="Maximum number of rows.")]
-RowLimit = Annotated[int, typer.Option("--row-limit", metavar="N", min=1, help="Maximum number of rows per query.")]
-Restart = Annotated[bool, typer.Option("--replace", help="Discard an existing run and start over.")]
-Params = Annotated[
-    list[str] | None, typer.Option("--param", "-p", metavar="NAME=VALUE", help="Value of a parameter; repeatable.")
-]
-Type = Annotated[str | None, typer.Option("--type", "-t", metavar="TYPE", help="Node type of the results.")]
-Types = Annotated[
-    list[str] | None, typer.Option("--type", "-t", metavar="TYPE", help="Node type of the results; repeatable.")
-]
-Relations = Annotated[
-    list[str] | None, typer.Option("--relation", "-r", metavar="RELATION", help="Relation to follow; repeatable.")
-]
-PerQuery = Annotated[bool, typer.Option("--per-query", help="Show the scores of each query instead of means.")]
+Seed = Annotated[int, option("--seed N", "Random seed, for reproducible output.")]
+MaxRows = Annotated[int, option("--limit -n N", "Maximum number of rows.")]
+RowLimit = Annotated[int, option("--row-limit N", "Maximum number of rows per query.", min=1)]
+Restart = Annotated[bool, option("--replace", "Discard an existing run and start over.")]
+Params = Annotated[list[str] | None, option("--param -p NAME=VALUE", "Value of a parameter; repeatable.")]
+Type = Annotated[str | None, option("--type -t TYPE", "Node type of the results.")]
+Types = Annotated[list[str] | None, option("--type -t TYPE", "Node type of the results; repeatable.")]
+Relations = Annotated[list[str] | None, option("--relation -r RELATION", "Relation to follow; repeatable.")]
+PerQuery = Annotated[bool, option("--per-query", "Show the scores of each query instead of means.")]
 Without = Annotated[
     list[str] | None,
-    typer.Option(
-        "--without", metavar="ACTION", help="Disable search, entry or examples; repeatable.", rich_help_panel=RARE
-    ),
+    option("--without ACTION", "Disable search, entry or examples; repeatable.", rare=True),
 ]
-Template = Annotated[
-    str | None, typer.Option("--template", metavar="ID", help="Template to use (see kbkit template list).")
-]
+Template = Annotated[str | None, option("--template ID", "Template to use (see kbkit template list).")]
 Catalogues = Annotated[
     list[Path] | None,
-    typer.Option(
-        "--from", metavar="FILE", help="Template catalogue of your own (TOML); repeatable.", rich_help_panel=RARE
-    ),
+    option("--from FILE", "Template catalogue of your own (TOML); repeatable.", rare=True),
 ]
 Parts = Annotated[
     list[str] | None,
-    typer.Option(
-        "--part", metavar="EXPR", help="Expression for a part ({A}) of a template; repeatable.", rich_help_panel=RARE
-    ),
+    option("--part EXPR", "Expression for a part ({A}) of a template; repeatable.", rare=True),
 ]
 Constraints = Annotated[
     list[str] | None,
-    typer.Option(
-        "--constraint",
-        metavar="NAME=VALUE",
-        help="Constraint on the operands of a set operation; repeatable.",
-        rich_help_panel=RARE,
-    ),
+    option("--constraint NAME=VALUE", "Constraint on the operands of a set operation; repeatable.", rare=True),
 ]
-Sampling = Annotated[
-    str, typer.Option("--sampling", metavar="HOW", help="Sampling: uniform, or popular to prefer nodes of high degree.")
-]
-Rater = Annotated[str, typer.Option("--rater", metavar="NAME", help="Name of the person who rates.")]
-Raters = Annotated[
-    list[str] | None, typer.Option("--raters", metavar="NAME", help="Rater to use (default: all); repeatable.")
-]
-MaxAnswers = Annotated[int, typer.Option("--max-answers", metavar="N", help="Maximum number of answers per query.")]
+Sampling = Annotated[str, option("--sampling HOW", "Sampling: uniform, or popular to prefer nodes of high degree.")]
+Rater = Annotated[str, option("--rater NAME", "Name of the person who rates.")]
+Raters = Annotated[list[str] | None, option("--raters NAME", "Rater to use (default: all); repeatable.")]
+MaxAnswers = Annotated[int, option("--max-answers N", "Maximum number of answers per query.")]
 
 
 def plot_file(path: Path | None) -> Path | None:
@@ -125,7 +100,7 @@ def plot_file(path: Path | None) -> Path | None:
 
 Plot = Annotated[
     Path | None,
-    typer.Option("--plot", metavar="FILE", callback=plot_file, help="Draw charts to a .html, .svg or .png file."),
+    option("--plot FILE", "Draw charts to a .html, .svg or .png file.", callback=plot_file),
 ]
 
 
@@ -141,12 +116,12 @@ def list_systems(wanted: bool) -> None:
 
 Systems = Annotated[
     bool,
-    typer.Option(
+    option(
         "--systems",
+        "List retrieval systems, installed or not, and exit.",
+        rare=True,
         callback=list_systems,
         is_eager=True,
-        help="List retrieval systems, installed or not, and exit.",
-        rich_help_panel=RARE,
     ),
 ]
 
@@ -162,9 +137,7 @@ def picture_file(path: Path | None) -> Path | None:
 
 Picture = Annotated[
     Path | None,
-    typer.Option(
-        "--plot", metavar="FILE", callback=picture_file, help="Draw to a file too (.html, .svg, .png, .graphml, .dot)."
-    ),
+    option("--plot FILE", "Draw to a file too (.html, .svg, .png, .graphml, .dot).", callback=picture_file),
 ]
 
 

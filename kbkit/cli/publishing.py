@@ -10,7 +10,7 @@ import typer
 
 from kbkit.benchmarks.publish.settings import PublishSettings
 from kbkit.cli.commands import add
-from kbkit.cli.options import note
+from kbkit.cli.options import argument, note, option
 from kbkit.errors import plural
 
 
@@ -21,16 +21,14 @@ def register(app: typer.Typer) -> None:
 
 def publish(
     context: typer.Context,
-    dataset: Annotated[
-        Path, typer.Argument(metavar="DATASET", help="Folder of a dataset, or a file of questions with SPARQL.")
-    ],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Folder to publish.")],
+    dataset: Annotated[Path, argument("DATASET", "Folder of a dataset, or a file of questions with SPARQL.")],
+    output: Annotated[Path, option("--output -o FOLDER", "Folder to publish.")],
     settings: PublishSettings,
     kb: Annotated[
         Path | None,
-        typer.Option("--kb", metavar="KB", help="KB of the dataset: the documents of STaRK, and the licence."),
+        option("--kb KB", "KB of the dataset: the documents of STaRK, and the licence."),
     ] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Overwrite an earlier publication.")] = False,
+    replace: Annotated[bool, option("--replace", "Overwrite an earlier publication.")] = False,
 ) -> None:
     """Write a dataset for other libraries to load.
 

@@ -10,7 +10,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kbkit.cli.commands import add, group
-from kbkit.cli.options import Dialect, Kb, Params, Rendering, TableRendering, Timeout, note, pairs, read_input, seconds
+from kbkit.cli.options import (
+    Dialect,
+    Kb,
+    Params,
+    Rendering,
+    TableRendering,
+    Timeout,
+    argument,
+    note,
+    option,
+    pairs,
+    read_input,
+    seconds,
+)
 from kbkit.errors import Command, KbError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -22,29 +35,23 @@ if TYPE_CHECKING:
 
 QueryArgument = Annotated[
     str | None,
-    typer.Argument(
-        metavar="QUERY", help="Query, file, or name of a shipped query (see kbkit query list); - for stdin."
-    ),
+    argument("QUERY", "Query, file, or name of a shipped query (see kbkit query list); - for stdin."),
 ]
-Text = Annotated[str | None, typer.Option("-c", metavar="QUERY", help="Text of the query.")]
+Text = Annotated[str | None, option("-c QUERY", "Text of the query.")]
 
 SparqlEngineOption = Annotated[
     str,
-    typer.Option(
-        "--engine",
-        "-e",
-        metavar="NAME",
-        help="Engine: columns (the query is compiled to SQL), oxigraph, or auto, which chooses by the query.",
+    option(
+        "--engine -e NAME",
+        "Engine: columns (the query is compiled to SQL), oxigraph, or auto, which chooses by the query.",
     ),
 ]
 
 SparqlFormat = Annotated[
     str | None,
-    typer.Option(
-        "--format",
-        "-f",
-        metavar="FORMAT",
-        help="Output format: table, json, ndjson, csv, markdown or parquet; with full RDF terms sparql-json,"
+    option(
+        "--format -f FORMAT",
+        "Output format: table, json, ndjson, csv, markdown or parquet; with full RDF terms sparql-json,"
         " sparql-xml, sparql-csv or sparql-tsv; of CONSTRUCT and DESCRIBE turtle, ntriples, jsonld or rdfxml"
         " (default: by the suffix of -o, else table).",
     ),
@@ -75,7 +82,7 @@ def sql(
     text: Text = None,
     param: Params = None,
     timeout: Timeout = 60,
-    allow_files: Annotated[bool, typer.Option("--allow-files", help="Let SQL read and write files.")] = False,
+    allow_files: Annotated[bool, option("--allow-files", "Let SQL read and write files.")] = False,
     *,
     rendering: TableRendering,
 ) -> None:
@@ -101,18 +108,14 @@ def sparql(
     dialect: Dialect = None,
     engine: SparqlEngineOption = "auto",
     print_: Annotated[
-        bool, typer.Option("--print", help="Print the query as its engine receives it, without running it.")
+        bool, option("--print", "Print the query as its engine receives it, without running it.")
     ] = False,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Run the query and print its plan, and why it has no rows.")
-    ] = False,
-    limit: Annotated[int | None, typer.Option("--limit", "-n", metavar="N", help="Maximum number of rows.")] = None,
+    explain: Annotated[bool, option("--explain", "Run the query and print its plan, and why it has no rows.")] = False,
+    limit: Annotated[int | None, option("--limit -n N", "Maximum number of rows.")] = None,
     timeout: Timeout = 60,
     plot: Annotated[
         Path | None,
-        typer.Option(
-            "--plot", metavar="FILE", help="Draw the result to a .html, .svg or .png file, as #defaultView:NAME says."
-        ),
+        option("--plot FILE", "Draw the result to a .html, .svg or .png file, as #defaultView:NAME says."),
     ] = None,
     *,
     rendering: SparqlRendering,
@@ -189,7 +192,7 @@ def list_queries(rendering: Rendering) -> None:
     rendering.write(queries.listed())
 
 
-def show_query(name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a shipped query.")]) -> None:
+def show_query(name: Annotated[str, argument("NAME", "Name of a shipped query.")]) -> None:
     """Print the text of a shipped query."""
     from kbkit.assets import queries
 
@@ -208,10 +211,10 @@ def shell(
     kb: Kb,
     text: Annotated[
         list[str] | None,
-        typer.Option("-c", metavar="QUERY", help="Run these statements and exit; repeatable."),
+        option("-c QUERY", "Run these statements and exit; repeatable."),
     ] = None,
     language: Annotated[
-        str, typer.Option("--language", metavar="NAME", help="Language: auto, sql, sparql, answers, search or ask.")
+        str, option("--language NAME", "Language: auto, sql, sparql, answers, search or ask.")
     ] = "auto",
     *,
     rendering: Rendering,

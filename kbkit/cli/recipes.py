@@ -11,7 +11,7 @@ import typer
 
 from kbkit.cli.build import Source, show_inferred
 from kbkit.cli.commands import add, group
-from kbkit.cli.options import Format, Rendering, note
+from kbkit.cli.options import Format, Rendering, argument, note, option
 from kbkit.errors import BadInputError, KbError
 from kbkit.ingestion.request import Corrections
 
@@ -71,9 +71,9 @@ def show_recipe(recipe: Source, rendering: Rendering) -> None:
 
 def new_recipe(
     context: typer.Context,
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the new recipe.")],
+    folder: Annotated[Path, argument("FOLDER", "Folder of the new recipe.")],
     files: Annotated[
-        list[Path] | None, typer.Argument(metavar="PATH", help="Files to infer the recipe from (default: an example).")
+        list[Path] | None, argument("PATH", "Files to infer the recipe from (default: an example).")
     ] = None,
     corrections: Corrections = Corrections(),  # noqa: B008
 ) -> None:
@@ -102,15 +102,9 @@ def new_recipe(
 def fetch(
     context: typer.Context,
     source: Source,
-    parts: Annotated[
-        list[str] | None, typer.Argument(metavar="PART", help="Parts to download (see --list; default: all).")
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FOLDER", help="Output folder (default: ./SOURCE).")
-    ] = None,
-    list_: Annotated[
-        bool, typer.Option("--list", help="List the files and their addresses without downloading.")
-    ] = False,
+    parts: Annotated[list[str] | None, argument("PART", "Parts to download (see --list; default: all).")] = None,
+    output: Annotated[Path | None, option("--output -o FOLDER", "Output folder (default: ./SOURCE).")] = None,
+    list_: Annotated[bool, option("--list", "List the files and their addresses without downloading.")] = False,
     format: Format = None,
 ) -> None:
     """Download the published files of a source.

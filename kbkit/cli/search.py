@@ -11,7 +11,7 @@ import typer
 
 from kbkit.cli.commands import add
 from kbkit.cli.models import Budget, Price, reranker
-from kbkit.cli.options import RARE, Kb, Systems, TableRendering, Type, note, number, numbers
+from kbkit.cli.options import Kb, Systems, TableRendering, Type, argument, note, number, numbers, option
 from kbkit.errors import Command, KbError, Option, UnknownNameError, plural
 
 if TYPE_CHECKING:
@@ -25,18 +25,16 @@ if TYPE_CHECKING:
 
 Mode = Annotated[
     str,
-    typer.Option(
-        "--mode",
-        "-m",
-        metavar="MODE",
-        help="Search mode: auto, bm25, dense, multivector, hybrid, relational, learned, or a system such as "
+    option(
+        "--mode -m MODE",
+        "Search mode: auto, bm25, dense, multivector, hybrid, relational, learned, or a system such as "
         "biencoder:MODEL (see kbkit run --systems).",
     ),
 ]
-K = Annotated[int, typer.Option("-k", metavar="N", help="Number of results per query.")]
+K = Annotated[int, option("-k N", "Number of results per query.")]
 Within = Annotated[
     str | None,
-    typer.Option("--within", "-w", metavar="EXPR", help="Search only these nodes: an answer expression, or @SET."),
+    option("--within -w EXPR", "Search only these nodes: an answer expression, or @SET."),
 ]
 NAMES = ("auto", "key", "reference", "name", "number")
 
@@ -47,59 +45,36 @@ class RankingOptions:
 
     fields: Annotated[
         str | None,
-        typer.Option(
-            "--fields", metavar="FIELDS", help="Fields to search, separated by commas; name=2,plot sets weights."
-        ),
+        option("--fields FIELDS", "Fields to search, separated by commas; name=2,plot sets weights."),
     ] = None
     fusion: Annotated[
         str,
-        typer.Option(
-            "--fusion",
-            metavar="METHOD",
-            help="Score fusion: minmax (scaled scores) or rrf (ranks).",
-            rich_help_panel=RARE,
-        ),
+        option("--fusion METHOD", "Score fusion: minmax (scaled scores) or rrf (ranks).", rare=True),
     ] = "minmax"
     weight: Annotated[
         list[str] | None,
-        typer.Option(
-            "--weight",
-            metavar="LEG=N",
-            help="Weight of a retriever; unnamed retrievers are not used; repeatable.",
-            rich_help_panel=RARE,
-        ),
+        option("--weight LEG=N", "Weight of a retriever; unnamed retrievers are not used; repeatable.", rare=True),
     ] = None
     average: Annotated[
         int,
-        typer.Option(
-            "--average",
-            metavar="N",
-            help="Number of best chunks to average, for multivector search (0: all).",
-            rich_help_panel=RARE,
-        ),
+        option("--average N", "Number of best chunks to average, for multivector search (0: all).", rare=True),
     ] = 3
     rerank: Annotated[
         str | None,
-        typer.Option(
-            "--rerank",
-            metavar="MODEL",
-            help="Rerank the best results: cross-encoder:MODEL, text2text:MODEL or llm:MODEL@URL (llm: $KBKIT_LLM).",
+        option(
+            "--rerank MODEL",
+            "Rerank the best results: cross-encoder:MODEL, text2text:MODEL or llm:MODEL@URL (llm: $KBKIT_LLM).",
         ),
     ] = None
     rerank_depth: Annotated[
         int,
-        typer.Option("--rerank-depth", metavar="N", help="Minimum number of results to rerank.", rich_help_panel=RARE),
+        option("--rerank-depth N", "Minimum number of results to rerank.", rare=True),
     ] = 20
     budget: Budget = None
     price: Price = None
     embedder: Annotated[
         str | None,
-        typer.Option(
-            "--embedder",
-            metavar="EMBEDDER",
-            help="Embedder of the KB at another address: openai:MODEL@URL.",
-            rich_help_panel=RARE,
-        ),
+        option("--embedder EMBEDDER", "Embedder of the KB at another address: openai:MODEL@URL.", rare=True),
     ] = None
 
     def settings(self) -> SearchOptions:
@@ -130,28 +105,20 @@ class RankingLessons:
 
     learn: Annotated[
         Path | None,
-        typer.Option(
-            "--learn",
-            metavar="FILE",
-            help="Learn a ranking from queries with relevant nodes (JSON lines, STaRK, QUEST, TREC), then exit.",
+        option(
+            "--learn FILE",
+            "Learn a ranking from queries with relevant nodes (JSON lines, STaRK, QUEST, TREC), then exit.",
         ),
     ] = None
     queries: Annotated[
         Path | None,
-        typer.Option(
-            "--learn-queries",
-            metavar="FILE",
-            help="With --learn: the queries of TREC judgements.",
-            rich_help_panel=RARE,
-        ),
+        option("--learn-queries FILE", "With --learn: the queries of TREC judgements.", rare=True),
     ] = None
     split: Annotated[
         str,
-        typer.Option("--split", metavar="NAME", help="With --learn: the split to learn from.", rich_help_panel=RARE),
+        option("--split NAME", "With --learn: the split to learn from.", rare=True),
     ] = ""
-    forget: Annotated[
-        bool, typer.Option("--forget", help="Delete the learned ranking, then exit.", rich_help_panel=RARE)
-    ] = False
+    forget: Annotated[bool, option("--forget", "Delete the learned ranking, then exit.", rare=True)] = False
 
     def teach(self, context: typer.Context, kb: Path) -> bool:
         """Learn a ranking, or delete the learned one; return whether that was asked for."""
@@ -184,17 +151,13 @@ def register(app: typer.Typer) -> None:
 def search(
     context: typer.Context,
     kb: Kb,
-    query: Annotated[
-        str | None, typer.Argument(metavar="QUERY", help='Words to search for; "quoted" phrases must occur.')
-    ] = None,
+    query: Annotated[str | None, argument("QUERY", 'Words to search for; "quoted" phrases must occur.')] = None,
     mode: Mode = "auto",
     k: K = 10,
     type: Type = None,
     within: Within = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Explain the score of each result.")] = False,
-    all: Annotated[
-        bool, typer.Option("--all", help="Return weak results too if no word of the query occurs in the KB.")
-    ] = False,
+    explain: Annotated[bool, option("--explain", "Explain the score of each result.")] = False,
+    all: Annotated[bool, option("--all", "Return weak results too if no word of the query occurs in the KB.")] = False,
     *,
     ranking: RankingOptions,
     lessons: RankingLessons,
@@ -247,35 +210,26 @@ def run(
     kb: Kb,
     queries: Annotated[
         Path,
-        typer.Argument(
-            metavar="QUERIES", help="File of queries: STaRK's csv or folder, JSON lines, tsv, or one query per line."
-        ),
+        argument("QUERIES", "File of queries: STaRK's csv or folder, JSON lines, tsv, or one query per line."),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Output file: .trec, .jsonl, ...")],
+    output: Annotated[Path, option("--output -o FILE", "Output file: .trec, .jsonl, ...")],
     mode: Mode = "hybrid",
     k: K = 100,
     type: Type = None,
     within: Within = None,
-    split: Annotated[
-        str, typer.Option("--split", metavar="NAME", help="Split of the dataset: train, val, test, ...")
-    ] = "",
+    split: Annotated[str, option("--split NAME", "Split of the dataset: train, val, test, ...")] = "",
     names: Annotated[
         str,
-        typer.Option(
-            "--names",
-            metavar="KIND",
-            help="Node names in the run: auto (key, or type#key for a key of several types), key, reference (type#key),"
+        option(
+            "--names KIND",
+            "Node names in the run: auto (key, or type#key for a key of several types), key, reference (type#key),"
             " name or number (STaRK).",
         ),
     ] = "auto",
-    quotes: Annotated[
-        bool, typer.Option("--quotes", help='Require phrases in "quotes" to occur.', rich_help_panel=RARE)
-    ] = False,
+    quotes: Annotated[bool, option("--quotes", 'Require phrases in "quotes" to occur.', rare=True)] = False,
     tag: Annotated[
         str | None,
-        typer.Option(
-            "--tag", metavar="NAME", help="Name of the system in a TREC run (default: the mode).", rich_help_panel=RARE
-        ),
+        option("--tag NAME", "Name of the system in a TREC run (default: the mode).", rare=True),
     ] = None,
     systems: Systems = False,  # noqa: ARG001 - exits by itself
     *,

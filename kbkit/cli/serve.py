@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kbkit.cli.commands import add
-from kbkit.cli.options import Dialect, Kb, MaxRows, Timeout, note, seconds
+from kbkit.cli.options import Dialect, Kb, MaxRows, Timeout, note, option, seconds
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -25,20 +25,17 @@ def register(app: typer.Typer) -> None:
 def serve(
     context: typer.Context,
     kb: Kb,
-    port: Annotated[int, typer.Option("--port", metavar="PORT", help="Port to listen on (0: any free one).")] = _PORT,
+    port: Annotated[int, option("--port PORT", "Port to listen on (0: any free one).")] = _PORT,
     allow_origin: Annotated[
         list[str] | None,
-        typer.Option(
-            "--allow-origin",
-            metavar="ORIGIN",
-            help="Origin whose pages may send queries, such as https://yasgui.triply.cc; localhost: all pages of this"
+        option(
+            "--allow-origin ORIGIN",
+            "Origin whose pages may send queries, such as https://yasgui.triply.cc; localhost: all pages of this"
             " machine (default: none); repeatable.",
         ),
     ] = None,
     dialect: Dialect = None,
-    limit: Annotated[
-        int | None, typer.Option("--limit", "-n", metavar="N", min=0, help="Maximum number of rows per query.")
-    ] = None,
+    limit: Annotated[int | None, option("--limit -n N", "Maximum number of rows per query.", min=0)] = None,
     timeout: Timeout = 60,
 ) -> None:
     """Serve a KB as a SPARQL endpoint on this machine.
@@ -68,10 +65,8 @@ def mcp(
     kb: Kb,
     http: Annotated[
         int | None,
-        typer.Option(
-            "--http",
-            metavar="PORT",
-            help="Serve http://127.0.0.1:PORT/mcp (0: any free port) instead of standard input and output.",
+        option(
+            "--http PORT", "Serve http://127.0.0.1:PORT/mcp (0: any free port) instead of standard input and output."
         ),
     ] = None,
     limit: MaxRows = 1_000,
@@ -106,12 +101,10 @@ def mcp(
 def explore(
     context: typer.Context,
     kb: Kb,
-    port: Annotated[int, typer.Option("--port", metavar="PORT", help="Port to listen on (0: any free one).")] = 0,
-    no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Print the address without opening a browser.")
-    ] = False,
+    port: Annotated[int, option("--port PORT", "Port to listen on (0: any free one).")] = 0,
+    no_browser: Annotated[bool, option("--no-browser", "Print the address without opening a browser.")] = False,
     new_token: Annotated[
-        bool, typer.Option("--new-token", help="With --port: replace the token that is kept for bookmarks.")
+        bool, option("--new-token", "With --port: replace the token that is kept for bookmarks.")
     ] = False,
     limit: MaxRows = 100_000,
     timeout: Timeout = 60,

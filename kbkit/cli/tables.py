@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbkit.cli.options import Rendering
+from kbkit.cli.options import Rendering, option
 from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Titled = tuple[int, str, pl.DataFrame]
     """The number of a table in the paper, its caption, the table."""
 
-Table = Annotated[int | None, typer.Option("--table", metavar="N", help="Show only this table of the paper.")]
+Table = Annotated[int | None, option("--table N", "Show only this table of the paper.")]
 
 
 def check_table(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kbkit.cli.commands import add
-from kbkit.cli.options import RARE, Kb, Restart, Systems, Types, note
+from kbkit.cli.options import Kb, Restart, Systems, Types, argument, note, option
 from kbkit.errors import KbError, Option
 from kbkit.search.training.settings import TrainingSettings
 
@@ -27,27 +27,19 @@ def register(app: typer.Typer) -> None:
 class TrainingSplits:
     """The splits of a dataset that a training uses."""
 
-    split: Annotated[str, typer.Option("--split", metavar="NAME", help="Split to train on.", rich_help_panel=RARE)] = (
-        "train"
-    )
-    validation: Annotated[
-        str, typer.Option("--validation", metavar="NAME", help="Split to validate with.", rich_help_panel=RARE)
-    ] = "val"
+    split: Annotated[str, option("--split NAME", "Split to train on.", rare=True)] = "train"
+    validation: Annotated[str, option("--validation NAME", "Split to validate with.", rare=True)] = "val"
 
 
 def train(
     context: typer.Context,
-    system: Annotated[str, typer.Argument(metavar="SYSTEM", help="System to train (--systems lists them).")],
+    system: Annotated[str, argument("SYSTEM", "System to train (--systems lists them).")],
     kb: Kb,
-    dataset: Annotated[
-        Path, typer.Argument(metavar="DATASET", help="STaRK or QUEST dataset, or a file of questions with splits.")
-    ],
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FOLDER", help="Folder of the model.")
-    ] = None,
+    dataset: Annotated[Path, argument("DATASET", "STaRK or QUEST dataset, or a file of questions with splits.")],
+    output: Annotated[Path | None, option("--output -o FOLDER", "Folder of the model.")] = None,
     export: Annotated[
         Path | None,
-        typer.Option("--export", metavar="FILE", help="Write the pairs with hard negatives (JSON lines)."),
+        option("--export FILE", "Write the pairs with hard negatives (JSON lines)."),
     ] = None,
     types: Types = None,
     *,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kbkit.cli.asking import QUIT, line
-from kbkit.cli.options import DatasetOutput, Kb, Rater, Seed, Types, note, pairs
+from kbkit.cli.options import DatasetOutput, Kb, Rater, Seed, Types, argument, note, option, pairs
 from kbkit.cli.papers.arguments import Conversations, QuestDataset, SkaDataset, SkaInstances
 from kbkit.cli.papers.factory import judged
 from kbkit.errors import plural
@@ -21,21 +21,16 @@ if TYPE_CHECKING:
     from kbkit.graph.nodes import Node
     from kbkit.kb import KnowledgeBase
 
-RatingsFile = Annotated[
-    Path, typer.Option("--output", "-o", metavar="FILE", help="File of the judgements (JSON lines).")
-]
+RatingsFile = Annotated[Path, option("--output -o FILE", "File of the judgements (JSON lines).")]
 Entrance = Annotated[
     Path | None,
-    typer.Option(
-        "--entrance",
-        metavar="FILE",
-        help="Judgements of an expert: raters must pass a test on these items first, which are not asked again.",
+    option(
+        "--entrance FILE",
+        "Judgements of an expert: raters must pass a test on these items first, which are not asked again.",
     ),
 ]
-Threshold = Annotated[
-    float, typer.Option("--threshold", metavar="FRACTION", help="Fraction of the test that must agree with the expert.")
-]
-References = Annotated[Path, typer.Argument(metavar="FILE", help="File of ConvQuestions (JSON).")]
+Threshold = Annotated[float, option("--threshold FRACTION", "Fraction of the test that must agree with the expert.")]
+References = Annotated[Path, argument("FILE", "File of ConvQuestions (JSON).")]
 
 _NEIGHBORS = 5
 """Neighbours per relation on the page of an entity."""
@@ -50,12 +45,8 @@ def stark_write(
     output: DatasetOutput,
     types: Types = None,
     seed: Seed = 0,
-    limit: Annotated[
-        int | None, typer.Option("--limit", "-n", metavar="N", min=1, help="Maximum number of queries.")
-    ] = None,
-    labels: Annotated[
-        bool, typer.Option("--labels", help="Add the queries that were labelled in kbkit explore instead.")
-    ] = False,
+    limit: Annotated[int | None, option("--limit -n N", "Maximum number of queries.", min=1)] = None,
+    labels: Annotated[bool, option("--labels", "Add the queries that were labelled in kbkit explore instead.")] = False,
 ) -> None:
     """Write queries by hand.
 
@@ -121,15 +112,15 @@ def _query(node: Node) -> str | None:
 
 @judged
 def stark_rate(
-    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Folder with stark_qa/, or a csv file.")],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="File of the ratings (JSON lines).")],
+    dataset: Annotated[Path, argument("DATASET", "Folder with stark_qa/, or a csv file.")],
+    output: Annotated[Path, option("--output -o FILE", "File of the ratings (JSON lines).")],
     rater: Rater,
     split: Annotated[
         str,
-        typer.Option("--split", metavar="NAME", help="Split of the dataset, or human_generated_eval (default: all)."),
+        option("--split NAME", "Split of the dataset, or human_generated_eval (default: all)."),
     ] = "",
-    queries: Annotated[int, typer.Option("--queries", metavar="N", help="Number of queries per sample.")] = 10,
-    samples: Annotated[int, typer.Option("--samples", metavar="N", help="Number of samples.")] = 1,
+    queries: Annotated[int, option("--queries N", "Number of queries per sample.")] = 10,
+    samples: Annotated[int, option("--samples N", "Number of samples.")] = 1,
     seed: Seed = 0,
 ) -> Task:
     """Rate samples of queries.
@@ -153,10 +144,8 @@ def stark_rate(
 def quest_annotate(
     dataset: QuestDataset,
     rater: Rater,
-    split: Annotated[str, typer.Option("--split", metavar="NAME", help="Split: train, val or test.")] = "test",
-    limit: Annotated[
-        int, typer.Option("--limit", "-n", metavar="N", help="Number of query and document pairs (0: all).")
-    ] = 0,
+    split: Annotated[str, option("--split NAME", "Split: train, val or test.")] = "test",
+    limit: Annotated[int, option("--limit -n N", "Number of query and document pairs (0: all).")] = 0,
     seed: Seed = 0,
 ) -> Task:
     """Judge the answers of a dataset.
@@ -197,7 +186,7 @@ def ska_review(
     dataset: SkaDataset,
     rater: Rater,
     limit: SkaInstances = 20,
-    rows: Annotated[int, typer.Option("--rows", metavar="N", min=1, help="Synthesized rows per instance.")] = 10,
+    rows: Annotated[int, option("--rows N", "Synthesized rows per instance.", min=1)] = 10,
     seed: Seed = 0,
 ) -> Task:
     """Judge synthesized rows.
@@ -219,9 +208,7 @@ def conv_rate(
     dataset: Conversations,
     output: RatingsFile,
     rater: Rater,
-    count: Annotated[
-        int, typer.Option("--limit", "-n", metavar="N", help="Maximum number of conversations per configuration.")
-    ] = 5,
+    count: Annotated[int, option("--limit -n N", "Maximum number of conversations per configuration.")] = 5,
     entrance: Entrance = None,
     threshold: Threshold = 0.7,
     seed: Seed = 0,
@@ -249,18 +236,15 @@ def conv_compare(
     reference: References,
     output: RatingsFile,
     rater: Rater,
-    count: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="Maximum number of pairs.")] = 500,
+    count: Annotated[int, option("--limit -n N", "Maximum number of pairs.")] = 500,
     domain: Annotated[
         list[str] | None,
-        typer.Option(
-            "--domain",
-            metavar="NAME=VALUE",
-            help="Type of a domain (movies=movie): pair its references by type if no entity is the same; repeatable.",
+        option(
+            "--domain NAME=VALUE",
+            "Type of a domain (movies=movie): pair its references by type if no entity is the same; repeatable.",
         ),
     ] = None,
-    deixis: Annotated[
-        bool, typer.Option("--deixis/--no-deixis", help="Use conversations with or without deixis.")
-    ] = True,
+    deixis: Annotated[bool, option("--deixis/--no-deixis", "Use conversations with or without deixis.")] = True,
     entrance: Entrance = None,
     threshold: Threshold = 0.7,
     seed: Seed = 0,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kbkit.cli.models import ModelOptions
-from kbkit.cli.options import Seed, note
+from kbkit.cli.options import Seed, argument, note, option
 from kbkit.cli.papers.arguments import Conversations, RunFile
 from kbkit.cli.papers.factory import (
     FiguresForm,
@@ -32,10 +32,8 @@ if TYPE_CHECKING:
 
 Groups = Annotated[
     int | None,
-    typer.Option(
-        "--groups",
-        metavar="N",
-        help="Number of groups of conversations with the same facts, without and with related entities each.",
+    option(
+        "--groups N", "Number of groups of conversations with the same facts, without and with related entities each."
     ),
 ]
 
@@ -71,21 +69,18 @@ def evaluate(
     context: typer.Context,
     shown: Shown,
     dataset: Conversations,
-    run: Annotated[list[Path], typer.Argument(metavar="RUN", help="Runs of conv run, or of any other system.")],
+    run: Annotated[list[Path], argument("RUN", "Runs of conv run, or of any other system.")],
     models: ModelOptions,
-    kb: Annotated[
-        Path | None, typer.Option("--kb", metavar="KB", help="KB that records the calls of the model (with --llm).")
-    ] = None,
+    kb: Annotated[Path | None, option("--kb KB", "KB that records the calls of the model (with --llm).")] = None,
     compare: Annotated[
         bool,
-        typer.Option("--compare", help="Show paired differences between configurations and systems instead."),
+        option("--compare", "Show paired differences between configurations and systems instead."),
     ] = False,
     by: Annotated[
         list[str] | None,
-        typer.Option(
-            "--by",
-            metavar="COLUMN",
-            help="Show means by a column instead: set, interaction, deixis, kind, predicate, turn, ...; repeatable.",
+        option(
+            "--by COLUMN",
+            "Show means by a column instead: set, interaction, deixis, kind, predicate, turn, ...; repeatable.",
         ),
     ] = None,
     groups: Groups = None,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kbkit.cli.options import Kb, Rendering, RowLimit, Timeout, Types, note, seconds
+from kbkit.cli.options import Kb, Rendering, RowLimit, Timeout, Types, argument, note, option, seconds
 from kbkit.cli.papers.arguments import (
     Conversations,
     QuestDataset,
@@ -32,7 +32,7 @@ _SHORT = {"projections": "projs", "relations": "rels", "subjects": "subjs", "pre
 
 @figures(FiguresForm(options=WITH_PLOT))
 def stark_stats(
-    dataset: Annotated[list[Path], typer.Argument(metavar="DATASET", help="Folders with stark_qa/ and split/.")],
+    dataset: Annotated[list[Path], argument("DATASET", "Folders with stark_qa/ and split/.")],
 ) -> PaperFigures:
     """Describe datasets.
 
@@ -58,9 +58,7 @@ def stark_audit(
     dataset: StarkDataset,
     split: StarkSplit = "",
     types: Types = None,
-    page: Annotated[
-        Path | None, typer.Option("--page", metavar="FILE", help="Also write the findings as a page: .html or .md.")
-    ] = None,
+    page: Annotated[Path | None, option("--page FILE", "Also write the findings as a page: .html or .md.")] = None,
 ) -> PaperFigures:
     """Check answers, duplicates and splits.
 
@@ -113,20 +111,20 @@ def quest_stats(dataset: QuestDataset, split: QuestSplit = "") -> PaperFigures:
 
 @figures(FiguresForm())
 def quest_purity(
-    kb: Annotated[Path | None, typer.Argument(metavar="KB", help="KB to compute the overlap of A and B from.")] = None,
-    a: Annotated[str, typer.Argument(metavar="A", help="Answer expression of A.")] = "",
-    b: Annotated[str, typer.Argument(metavar="B", help="Answer expression of B.")] = "",
+    kb: Annotated[Path | None, argument("KB", "KB to compute the overlap of A and B from.")] = None,
+    a: Annotated[str, argument("A", "Answer expression of A.")] = "",
+    b: Annotated[str, argument("B", "Answer expression of B.")] = "",
     recall_a: Annotated[
         list[float] | None,
-        typer.Option("--recall-a", metavar="FRACTION", help="Fraction of A in the KB (default: 0.95); repeatable."),
+        option("--recall-a FRACTION", "Fraction of A in the KB (default: 0.95); repeatable."),
     ] = None,
     recall_b: Annotated[
         list[float] | None,
-        typer.Option("--recall-b", metavar="FRACTION", help="Fraction of B in the KB (default: 0.95); repeatable."),
+        option("--recall-b FRACTION", "Fraction of B in the KB (default: 0.95); repeatable."),
     ] = None,
     overlap: Annotated[
         list[float] | None,
-        typer.Option("--overlap", metavar="FRACTION", help="Fraction of A that is also in B; repeatable."),
+        option("--overlap FRACTION", "Fraction of A that is also in B; repeatable."),
     ] = None,
 ) -> PaperFigures:
     """Estimate precision and recall of A - B.
@@ -194,7 +192,7 @@ def ska_check(
     dataset: SkaDataset,
     redundant: Annotated[
         bool,
-        typer.Option("--redundant", help="Count the positive units of which each could be missing (takes longer)."),
+        option("--redundant", "Count the positive units of which each could be missing (takes longer)."),
     ] = False,
     *,
     rendering: Rendering,
@@ -243,7 +241,7 @@ def ska_check(
 
 @figures(FiguresForm((0, 1)))
 def conv_stats(
-    dataset: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the dataset.")],
+    dataset: Annotated[Path, argument("FOLDER", "Folder of the dataset.")],
 ) -> PaperFigures:
     """Describe a dataset.
 
@@ -264,9 +262,7 @@ def conv_stats(
 def conv_proxies(
     shown: Shown,
     dataset: Conversations,
-    reference: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="File of ConvQuestions (JSON) to show beside.")
-    ] = None,
+    reference: Annotated[Path | None, argument("FILE", "File of ConvQuestions (JSON) to show beside.")] = None,
 ) -> PaperFigures:
     """Measure readability and variety of questions.
 
@@ -290,13 +286,9 @@ def conv_proxies(
 @figures(FiguresForm((1, 6, 7, 8, 9), ("per_query", *WITH_PLOT), short=_SHORT))
 def spinach_stats(
     shown: Shown,
-    file: Annotated[
-        list[Path], typer.Argument(metavar="FILE", help="JSON lists or lines of records with sparql or query.")
-    ],
+    file: Annotated[list[Path], argument("FILE", "JSON lists or lines of records with sparql or query.")],
     paper: SpinachPaper = None,
-    views: Annotated[
-        Path | None, typer.Option("--views", metavar="FILE", help="CSV of page views (id, views), for Table 9.")
-    ] = None,
+    views: Annotated[Path | None, option("--views FILE", "CSV of page views (id, views), for Table 9.")] = None,
 ) -> PaperFigures:
     """Describe the queries of datasets.
 
@@ -335,7 +327,7 @@ def spinach_check(
     row_limit: RowLimit = 10_000,
     details: Annotated[
         Path | None,
-        typer.Option("--details", metavar="FILE", help="File for one row per query: .jsonl, .csv, ..."),
+        option("--details FILE", "File for one row per query: .jsonl, .csv, ..."),
     ] = None,
 ) -> PaperFigures:
     """Check the queries of a file on a KB.

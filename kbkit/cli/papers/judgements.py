@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbkit.cli.options import DatasetOutput, Kb, Raters, Rendering, note
+from kbkit.cli.options import DatasetOutput, Kb, Raters, Rendering, argument, note, option
 from kbkit.cli.papers.arguments import QuestDataset, SkaDataset
 from kbkit.cli.papers.factory import FiguresForm, PaperFigures, Shown, figures
 from kbkit.errors import KbError, Option, UnknownNameError, plural
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kbkit.benchmarks.people.labels import Labels
     from kbkit.cli.tables import Titled
 
-Agreement = Annotated[bool, typer.Option("--agreement", help="Show only how annotators agree.")]
+Agreement = Annotated[bool, option("--agreement", "Show only how annotators agree.")]
 
 
 # -- STaRK -------------------------------------------------------------------------------------------------------------
@@ -26,7 +26,7 @@ def stark_labels(
     context: typer.Context,
     kb: Kb,
     agreement: Agreement = False,
-    each: Annotated[bool, typer.Option("--each", help="List the grades and notes of each annotator.")] = False,
+    each: Annotated[bool, option("--each", "List the grades and notes of each annotator.")] = False,
     *,
     rendering: Rendering,
 ) -> None:
@@ -64,7 +64,7 @@ def _doubts(known: Labels) -> list[str]:
 
 @figures(FiguresForm())
 def stark_ratings(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Ratings, as kbkit stark rate writes them.")],
+    files: Annotated[list[Path], argument("FILE", "Ratings, as kbkit stark rate writes them.")],
     agreement: Agreement = False,
 ) -> PaperFigures:
     """Evaluate the ratings of people.
@@ -165,7 +165,7 @@ def ska_revise(context: typer.Context, dataset: SkaDataset, output: DatasetOutpu
 def conv_ratings(
     context: typer.Context,
     shown: Shown,
-    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Files of conv rate and conv compare.")],
+    files: Annotated[list[Path], argument("FILE", "Files of conv rate and conv compare.")],
 ) -> PaperFigures:
     """Evaluate judgements of people.
 

@@ -17,7 +17,7 @@ from kbkit.benchmarks.convkgyarn.settings import ConvSettings
 from kbkit.benchmarks.quest.settings import DocumentSettings, QuestSettings
 from kbkit.benchmarks.requirements.settings import RequirementSettings
 from kbkit.benchmarks.ska.settings import SkaSettings
-from kbkit.cli.options import RARE, DatasetOutput, Kb, Seed, note
+from kbkit.cli.options import DatasetOutput, Kb, Seed, argument, note, option
 from kbkit.cli.papers.factory import PaperSession, maker
 from kbkit.english.relations import left_out
 from kbkit.errors import plural
@@ -41,9 +41,7 @@ def make_stark(
     session: PaperSession,
     output: DatasetOutput,
     settings: RequirementSettings,
-    roles: Annotated[
-        Path | None, typer.Option("--roles", metavar="FILE", help="Roles of the users (default: those of the recipe).")
-    ] = None,
+    roles: Annotated[Path | None, option("--roles FILE", "Roles of the users (default: those of the recipe).")] = None,
 ) -> Iterable[str]:
     """Make a dataset with verified answers.
 
@@ -105,13 +103,11 @@ def _target_lines(report: dict[str, Any]) -> list[str]:
 
 def generate_stark(
     context: typer.Context,
-    shape: Annotated[str, typer.Argument(metavar="SHAPE", help="Shape of the graph: amazon, mag or prime.")],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Output folder.")],
-    scale: Annotated[
-        float, typer.Option("--scale", metavar="FACTOR", help="Size of the graph, relative to the published one.")
-    ] = 0.001,
+    shape: Annotated[str, argument("SHAPE", "Shape of the graph: amazon, mag or prime.")],
+    output: Annotated[Path, option("--output -o FOLDER", "Output folder.")],
+    scale: Annotated[float, option("--scale FACTOR", "Size of the graph, relative to the published one.")] = 0.001,
     seed: Seed = 0,
-    no_texts: Annotated[bool, typer.Option("--no-texts", help="Do not generate texts.")] = False,
+    no_texts: Annotated[bool, option("--no-texts", "Do not generate texts.")] = False,
 ) -> None:
     """Generate a random graph in the shape of a STaRK KB.
 
@@ -144,20 +140,11 @@ def make_quest(
     settings: QuestSettings,
     phrases: Annotated[
         Path | None,
-        typer.Option(
-            "--phrases",
-            metavar="FILE",
-            help='Phrases of categories (TOML): "FAMILY" = "movies by {name}".',
-            rich_help_panel=RARE,
-        ),
+        option("--phrases FILE", 'Phrases of categories (TOML): "FAMILY" = "movies by {name}".', rare=True),
     ] = None,
     no_evidence: Annotated[
         bool,
-        typer.Option(
-            "--no-evidence",
-            help="Skip the search for evidence, for domains without texts.",
-            rich_help_panel=RARE,
-        ),
+        option("--no-evidence", "Skip the search for evidence, for domains without texts.", rare=True),
     ] = False,
 ) -> Iterable[str]:
     """Make a dataset of queries with set operations.
@@ -181,7 +168,7 @@ def make_quest(
 def quest_documents(
     context: typer.Context,
     kb: Kb,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Output file, e.g. documents.jsonl.")],
+    output: Annotated[Path, option("--output -o FILE", "Output file, e.g. documents.jsonl.")],
     settings: DocumentSettings,
 ) -> None:
     """Write the documents of a domain.
@@ -286,7 +273,7 @@ def _applies(constraint: str, template: str) -> bool:
 # -- SKA-Bench --------------------------------------------------------------------------------------------------------
 
 
-_KBS = Annotated[list[Path], typer.Argument(metavar="KB", help="Directory of a KB; several share the instances.")]
+_KBS = Annotated[list[Path], argument("KB", "Directory of a KB; several share the instances.")]
 
 
 @maker(many=_KBS)
@@ -327,7 +314,7 @@ def make_conv(
     output: DatasetOutput,
     settings: ConvSettings,
     output_format: Annotated[
-        str, typer.Option("--output-format", metavar="NAME", help="Format of the conversations: jsonl or parquet.")
+        str, option("--output-format NAME", "Format of the conversations: jsonl or parquet.")
     ] = "jsonl",
 ) -> Iterable[str]:
     """Make conversations about the facts of a KB.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbkit.cli.options import RARE, Systems, note
+from kbkit.cli.options import Systems, argument, note, option
 from kbkit.cli.papers.arguments import Hits, QuestDataset, QuestSplit, modes_option
 from kbkit.cli.papers.factory import (
     TRAIN,
@@ -33,16 +33,15 @@ if TYPE_CHECKING:
 
 EmptyPrecision = Annotated[
     str,
-    typer.Option(
-        "--empty-precision",
-        metavar="HOW",
-        help="Precision of a query without predictions: zero, as in QUEST's own script, or skip to leave it out.",
+    option(
+        "--empty-precision HOW",
+        "Precision of a query without predictions: zero, as in QUEST's own script, or skip to leave it out.",
     ),
 ]
 
 WithPaper = Annotated[
     bool,
-    typer.Option("--published", help="Add the rows of the paper's systems to Tables 3 to 5.", rich_help_panel=RARE),
+    option("--published", "Add the rows of the paper's systems to Tables 3 to 5.", rare=True),
 ]
 
 BY_SYSTEM = (5, 6)
@@ -56,22 +55,19 @@ EVALUATED = (*TABLES, 7)
 def run(
     session: PaperSession,
     dataset: QuestDataset,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Output folder, with one file per run.")
-    ],
+    output: Annotated[Path, option("--output -o FOLDER", "Output folder, with one file per run.")],
     split: QuestSplit = "test",
     mode: Annotated[list[str] | None, modes_option("bm25, dense, hybrid")] = None,
     k: Hits = 100,
     classifier: Annotated[
         str,
-        typer.Option(
-            "--classifier",
-            metavar="NAME",
-            help="Classifier of candidates: logistic, text2text:MODEL, cross-encoder:MODEL, llm or none.",
+        option(
+            "--classifier NAME",
+            "Classifier of candidates: logistic, text2text:MODEL, cross-encoder:MODEL, llm or none.",
         ),
     ] = "logistic",
     parsed: Annotated[
-        bool, typer.Option("--parsed/--no-parsed", help="Also parse queries into expressions and evaluate them.")
+        bool, option("--parsed/--no-parsed", "Also parse queries into expressions and evaluate them.")
     ] = True,
     empty_precision: EmptyPrecision = "zero",
     paper: WithPaper = False,
@@ -144,18 +140,16 @@ def evaluate(
     context: typer.Context,
     shown: Shown,
     dataset: QuestDataset,
-    run: Annotated[list[Path], typer.Argument(metavar="RUN", help="Ranked runs or predicted sets, or their folder.")],
+    run: Annotated[list[Path], argument("RUN", "Ranked runs or predicted sets, or their folder.")],
     kb: Annotated[
         Path | None,
-        typer.Option("--kb", metavar="KB", help="KB of the dataset, for Table 6 and for runs with node keys."),
+        option("--kb KB", "KB of the dataset, for Table 6 and for runs with node keys."),
     ] = None,
     split: QuestSplit = "test",
     empty_precision: EmptyPrecision = "zero",
     later: Annotated[
         Path | None,
-        typer.Option(
-            "--later", metavar="FILE", help="Titles of documents created after a system was trained, for Table 7."
-        ),
+        option("--later FILE", "Titles of documents created after a system was trained, for Table 7."),
     ] = None,
     paper: WithPaper = False,
 ) -> PaperFigures:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kbkit.cli.models import Prompts
-from kbkit.cli.options import Seed, note
+from kbkit.cli.options import Seed, argument, note, option
 from kbkit.cli.papers.arguments import SkaDataset
 from kbkit.cli.papers.factory import FiguresForm, PaperFigures, PaperSession, figures, systems_run
 from kbkit.cli.papers.ska_scores import TABLES, scores
@@ -25,23 +25,19 @@ if TYPE_CHECKING:
 
 Form = Annotated[
     list[str] | None,
-    typer.Option("--form", metavar="NAME", help="Form: kg, table, kg+text or table+text (default: all); repeatable."),
+    option("--form NAME", "Form: kg, table, kg+text or table+text (default: all); repeatable."),
 ]
 Testbeds = Annotated[
     Path | None,
-    typer.Option("--testbeds", metavar="FOLDER", help="Folder of the testbeds (default: DATASET/testbeds)."),
+    option("--testbeds FOLDER", "Folder of the testbeds (default: DATASET/testbeds)."),
 ]
 Testbed = Annotated[
     list[str] | None,
-    typer.Option(
-        "--testbed", metavar="NAME", help="Testbed: noise, order, integration or rejection (default: all); repeatable."
-    ),
+    option("--testbed NAME", "Testbed: noise, order, integration or rejection (default: all); repeatable."),
 ]
 Setting = Annotated[
     list[str] | None,
-    typer.Option(
-        "--setting", metavar="NAME", help="Setting of a testbed: 4k, prefix, 2, ... (default: all); repeatable."
-    ),
+    option("--setting NAME", "Setting of a testbed: 4k, prefix, 2, ... (default: all); repeatable."),
 ]
 _LISTED = 3
 
@@ -55,11 +51,11 @@ def testbed(
     dataset: SkaDataset,
     folder: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FOLDER", help="Output folder (default: DATASET/testbeds)."),
+        option("--output -o FOLDER", "Output folder (default: DATASET/testbeds)."),
     ] = None,
     size: Annotated[
         list[str] | None,
-        typer.Option("--size", metavar="NAME", help="Further size of noise robustness: 64k or 128k; repeatable."),
+        option("--size NAME", "Further size of noise robustness: 64k or 128k; repeatable."),
     ] = None,
     seed: Seed = 42,
 ) -> PaperFigures:
@@ -95,9 +91,7 @@ def _testbed_lines(report: Report) -> Iterator[str]:
 def prompt(
     context: typer.Context,
     dataset: SkaDataset,
-    instance: Annotated[
-        str | None, typer.Argument(metavar="ID", help="Id of an instance (default: the first).")
-    ] = None,
+    instance: Annotated[str | None, argument("ID", "Id of an instance (default: the first).")] = None,
     testbeds: Testbeds = None,
     testbed: Testbed = None,
     setting: Setting = None,
@@ -105,12 +99,7 @@ def prompt(
     prompts: Prompts = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="File for the messages of all records (JSON lines), for other programs.",
-        ),
+        option("--output -o FILE", "File for the messages of all records (JSON lines), for other programs."),
     ] = None,
 ) -> None:
     """Show the input of a model for an instance.
@@ -183,23 +172,19 @@ def run(
     dataset: SkaDataset,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FOLDER", help="Output folder, with one file per system (default: DATASET/runs)."
-        ),
+        option("--output -o FOLDER", "Output folder, with one file per system (default: DATASET/runs)."),
     ] = None,
     oracle: Annotated[
-        bool, typer.Option("--oracle", help="Run the queries of the instances on their units, which checks the data.")
+        bool, option("--oracle", "Run the queries of the instances on their units, which checks the data.")
     ] = False,
     baseline: Annotated[
-        bool, typer.Option("--baseline", help="Answer without a model: BM25, and questions to a KB of the units.")
+        bool, option("--baseline", "Answer without a model: BM25, and questions to a KB of the units.")
     ] = False,
     testbeds: Testbeds = None,
     testbed: Testbed = None,
     setting: Setting = None,
     form: Form = None,
-    limit: Annotated[
-        int | None, typer.Option("--limit", "-n", metavar="N", min=1, help="Maximum number of instances per form.")
-    ] = None,
+    limit: Annotated[int | None, option("--limit -n N", "Maximum number of instances per form.", min=1)] = None,
 ) -> None:
     """Run models, the oracle or the baseline on testbeds.
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from kbkit.cli.options import argument, option
 from kbkit.cli.papers.factory import FiguresForm, PaperFigures, Shown, figures
 
 if TYPE_CHECKING:
@@ -23,10 +22,8 @@ TABLES = (3, 4, 5)
 @figures(FiguresForm(TABLES, ("per_query", "plot", "format", "output"), one_table=False))
 def evaluate(
     shown: Shown,
-    runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN", help="Runs of ska run: files, folders of them, or datasets.")
-    ],
-    no_paper: Annotated[bool, typer.Option("--no-paper", help="Leave out the paper's models.")] = False,
+    runs: Annotated[list[Path], argument("RUN", "Runs of ska run: files, folders of them, or datasets.")],
+    no_paper: Annotated[bool, option("--no-paper", "Leave out the paper's models.")] = False,
 ) -> PaperFigures:
     """Score runs on testbeds.
 

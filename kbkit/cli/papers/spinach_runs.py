@@ -11,7 +11,7 @@ import typer
 
 from kbkit.cli.agent import AgentOptions
 from kbkit.cli.models import ModelOptions
-from kbkit.cli.options import RowLimit, Seed, Timeout, note, seconds
+from kbkit.cli.options import RowLimit, Seed, Timeout, argument, note, option, seconds
 from kbkit.cli.papers.arguments import RunFile, SpinachPaper, SpinachQuestions
 from kbkit.cli.papers.factory import (
     FiguresForm,
@@ -40,10 +40,9 @@ class SpinachAgentOptions(AgentOptions):
 
     total: Annotated[
         int | None,
-        typer.Option(
-            "--max-total-actions",
-            metavar="N",
-            help="Maximum number of actions, counting rolled-back ones (default: twice --max-actions).",
+        option(
+            "--max-total-actions N",
+            "Maximum number of actions, counting rolled-back ones (default: twice --max-actions).",
         ),
     ] = None
     row_limit: RowLimit = 10_000
@@ -56,18 +55,12 @@ def run(
     file: SpinachQuestions,
     output: RunFile,
     agent: SpinachAgentOptions,
-    limit: Annotated[
-        int | None, typer.Option("--limit", "-n", metavar="N", min=1, help="Maximum number of questions.")
-    ] = None,
+    limit: Annotated[int | None, option("--limit -n N", "Maximum number of questions.", min=1)] = None,
     unscored: Annotated[
-        bool, typer.Option("--unscored", help="Include questions whose gold query has no results on this KB.")
+        bool, option("--unscored", "Include questions whose gold query has no results on this KB.")
     ] = False,
-    direct: Annotated[
-        bool, typer.Option("--direct", help="Ask the model for the answers, without a query (a baseline).")
-    ] = False,
-    one_shot: Annotated[
-        bool, typer.Option("--one-shot", help="Ask the model for the query in one step (a baseline).")
-    ] = False,
+    direct: Annotated[bool, option("--direct", "Ask the model for the answers, without a query (a baseline).")] = False,
+    one_shot: Annotated[bool, option("--one-shot", "Ask the model for the query in one step (a baseline).")] = False,
     paper: SpinachPaper = None,
 ) -> None:
     """Run the agent on the questions of a file.
@@ -106,16 +99,12 @@ def run(
 def evaluate(
     context: typer.Context,
     shown: Shown,
-    run: Annotated[
-        list[Path], typer.Argument(metavar="RUN", help="Runs of spinach run, or outputs of the authors' agent.")
-    ],
+    run: Annotated[list[Path], argument("RUN", "Runs of spinach run, or outputs of the authors' agent.")],
     gold: Annotated[
         Path | None,
-        typer.Option("--gold", metavar="FILE", help="Questions with answers, or with queries if --kb is given."),
+        option("--gold FILE", "Questions with answers, or with queries if --kb is given."),
     ] = None,
-    kb: Annotated[
-        Path | None, typer.Option("--kb", metavar="KB", help="KB to run gold and predicted queries on again.")
-    ] = None,
+    kb: Annotated[Path | None, option("--kb KB", "KB to run gold and predicted queries on again.")] = None,
     timeout: Timeout = 60,
     row_limit: RowLimit = 10_000,
     paper: SpinachPaper = None,
@@ -171,12 +160,10 @@ def _tables(scored: Sequence[Scored]) -> Iterator[Titled]:
 
 @figures(FiguresForm(options=("per_query", "format", "output")))
 def errors(
-    run: Annotated[
-        list[Path], typer.Argument(metavar="RUN", help="Runs of spinach run, or outputs of the authors' agent.")
-    ],
+    run: Annotated[list[Path], argument("RUN", "Runs of spinach run, or outputs of the authors' agent.")],
     limit: Annotated[
         int,
-        typer.Option("--limit", "-n", metavar="N", min=0, help="Failures to draw at random from each run (0: all)."),
+        option("--limit -n N", "Failures to draw at random from each run (0: all).", min=0),
     ] = 0,
     seed: Seed = 0,
 ) -> PaperFigures:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbkit.cli.options import RARE, Kb, Seed, Systems, Types, note
+from kbkit.cli.options import Kb, Seed, Systems, Types, argument, note, option
 from kbkit.cli.papers.arguments import Hits, StarkDataset, StarkSplit, modes_option
 from kbkit.cli.papers.factory import TRAIN, FiguresForm, PaperFigures, PaperSession, figures, systems_run
 from kbkit.errors import KbError, Option
@@ -20,19 +20,12 @@ if TYPE_CHECKING:
     from kbkit.benchmarks.stark.run import Result
     from kbkit.measures.frames import Gold
 
-Fraction = Annotated[
-    float, typer.Option("--sample", metavar="FRACTION", help="Fraction of the queries to use, drawn at random.")
-]
+Fraction = Annotated[float, option("--sample FRACTION", "Fraction of the queries to use, drawn at random.")]
 
 
 StarkPaper = Annotated[
     str | None,
-    typer.Option(
-        "--paper",
-        metavar="NAME",
-        help="Add the paper's rows for a dataset: amazon, mag or prime.",
-        rich_help_panel=RARE,
-    ),
+    option("--paper NAME", "Add the paper's rows for a dataset: amazon, mag or prime.", rare=True),
 ]
 
 
@@ -42,20 +35,13 @@ class RerankOptions:
 
     rerank: Annotated[
         str | None,
-        typer.Option(
-            "--rerank", metavar="MODEL", help="Rerank the best results: cross-encoder:MODEL or text2text:MODEL."
-        ),
+        option("--rerank MODEL", "Rerank the best results: cross-encoder:MODEL or text2text:MODEL."),
     ] = None
-    rerank_mode: Annotated[
-        str, typer.Option("--rerank-mode", metavar="MODE", help="Mode whose results are reranked.")
-    ] = "hybrid"
+    rerank_mode: Annotated[str, option("--rerank-mode MODE", "Mode whose results are reranked.")] = "hybrid"
     rerank_depth: Annotated[
         int | None,
-        typer.Option(
-            "--rerank-depth",
-            metavar="N",
-            rich_help_panel=RARE,
-            help="Number of results to rerank (default: 20; 10 for human_generated_eval).",
+        option(
+            "--rerank-depth N", "Number of results to rerank (default: 20; 10 for human_generated_eval).", rare=True
         ),
     ] = None
 
@@ -70,12 +56,8 @@ def run(
     types: Types = None,
     sample: Fraction = 1.0,
     seed: Seed = 0,
-    runs: Annotated[
-        Path | None, typer.Option("--runs", metavar="FOLDER", help="Output folder of the runs (see kbkit stark eval).")
-    ] = None,
-    latency: Annotated[
-        int, typer.Option("--latency", metavar="N", min=0, help="Number of queries to time one by one (0: none).")
-    ] = 100,
+    runs: Annotated[Path | None, option("--runs FOLDER", "Output folder of the runs (see kbkit stark eval).")] = None,
+    latency: Annotated[int, option("--latency N", "Number of queries to time one by one (0: none).", min=0)] = 100,
     paper: StarkPaper = None,
     systems: Systems = False,  # noqa: ARG001 - exits by itself
     *,
@@ -177,16 +159,12 @@ def evaluate(
     dataset: StarkDataset,
     runs: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="RUN", help="Ranked runs (TREC, JSON lines, or csv for the leaderboard), or their folder."
-        ),
+        argument("RUN", "Ranked runs (TREC, JSON lines, or csv for the leaderboard), or their folder."),
     ],
     split: StarkSplit = "test",
     kb: Annotated[
         Path | None,
-        typer.Option(
-            "--kb", metavar="KB", help="KB of the dataset: only its candidates count, as in STaRK's evaluator."
-        ),
+        option("--kb KB", "KB of the dataset: only its candidates count, as in STaRK's evaluator."),
     ] = None,
     types: Types = None,
     sample: Fraction = 1.0,
@@ -227,12 +205,10 @@ def evaluate(
 def case(
     kb: Kb,
     dataset: StarkDataset,
-    first: Annotated[Path, typer.Argument(metavar="A", help="Run of a retriever.")],
-    second: Annotated[Path, typer.Argument(metavar="B", help="Run of another system, such as a reranker.")],
+    first: Annotated[Path, argument("A", "Run of a retriever.")],
+    second: Annotated[Path, argument("B", "Run of another system, such as a reranker.")],
     split: StarkSplit = "test",
-    query: Annotated[
-        str, typer.Option("--query", metavar="ID", help="Query (default: the one that B improves most).")
-    ] = "",
+    query: Annotated[str, option("--query ID", "Query (default: the one that B improves most).")] = "",
     types: Types = None,
     k: Hits = 4,
 ) -> PaperFigures:
