@@ -39,9 +39,6 @@ from kbkit.stores.arrays import distinct
 if TYPE_CHECKING:
     import polars as pl
 
-Edges = tuple[Ids, Ids]
-"""Nodes before and after a step, of the same length."""
-
 
 @dataclass(frozen=True)
 class Derivations:

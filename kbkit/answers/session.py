@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
 _MAX_PLANS = 1024
 
-Move = tuple[str, bool]
-"""A relation, and whether it is followed forward."""
-
 
 class Session:
     """The context of answer expressions on one open KB, with caches of plans, nodes, filtered nodes and types."""

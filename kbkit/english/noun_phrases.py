@@ -18,7 +18,6 @@ from kbkit.english.clauses import JOB, Clause, in_role, of_job, of_role, roles, 
 _SLOT = re.compile(r"<([^<>]+)>(?: \w+)?")
 _VERB = re.compile(r"(?!was |.* (?:or|by|not|that|who)\b)[a-z]+(?: [a-z]+){0,4}")
 """Verb phrases that can be said twice in a sentence."""
-_NEAR = "in "
 _AS_NOUN = re.compile(r"(?:is|are each|are) the (?!basis|home|subject|work)(\w+) (of .+)")
 _OF_KIND = re.compile(r"is an? ((?:[\w-]+ )+)([\w-]+) (of .+)")
 _DENIED = re.compile(r"(?:do|does|did|is|are|was|were) not ")

@@ -80,8 +80,6 @@ NO_HEAD = "no head noun"
 PERCENTAGE = "a percentage without what it is of"
 LISTED = "a list of words"
 BARE_OBJECT = "a noun after its verb, where a name would follow"
-REASONS = (MACHINE_ID, SYMBOLS, PLACEHOLDER, STOP_WORDS, NUMBER, REPEATED, AGREEMENT, NO_HEAD)
-"""What a phrase can have that an editor would strike."""
 
 
 def label_problem(label: str) -> str:
@@ -158,7 +156,7 @@ def is_placeholder(text: str) -> bool:
 
 
 def objection(phrase: str, name: str, pattern: str = NAME, *, numeric: bool = False) -> str:
-    """Return what is wrong with a category's phrase, one of :data:`REASONS`, or "".
+    """Return what is wrong with a category's phrase, or "".
 
     ``name`` is the name of the shared node or value within it, ``pattern`` the phrase without the name. With
     ``numeric``, the name may be a number, because the pattern says which quantity it is.

@@ -18,8 +18,6 @@ from kbkit.english.words import lemmas_of
 from kbkit.questions.lexicon import related
 from kbkit.questions.mentions import DERIVED, Mention
 
-MAX_LABEL = 5
-"""Limit on the words of a label."""
 _SHORT_NUMBER = re.compile(r"(\d+(?:\.\d+)?)([kKM])")
 """A number in thousands or millions: ``70k``."""
 _NUMERIC = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")

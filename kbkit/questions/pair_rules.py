@@ -59,7 +59,6 @@ _OWN = (
 _SOLD = "sell|sells|sold|selling"
 _DAY = re.compile(r"\b(?:date|day|due|deadline)\b")
 _DENIED = ("not", "never", "t", "no", "without")
-_EXACT = {"numbers": "a number", "times": "a date", "values": "an attribute"}
 
 
 @dataclass(frozen=True)

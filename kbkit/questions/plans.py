@@ -29,8 +29,6 @@ from kbkit.questions.lexicon import label_words
 from kbkit.questions.related_plans import RelatedPlanner
 from kbkit.questions.ways import NotReadError
 
-_SAYING = 0.4
-"""Least similarity of a word and the relation that it says two names have."""
 _PART = 0.7
 """Score of a label below which a word is only a part of it."""
 _OTHER = 0.8

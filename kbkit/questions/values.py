@@ -111,11 +111,6 @@ class AttributeValues:
         is_class = len(columns) == len(parts) == 1 and len(begun) == len(found) <= _MOST_OF_CLASS
         return tuple(found) if len(found) == 1 or is_class else ()
 
-    @property
-    def has_people(self) -> bool:
-        """Whether an attribute holds the names of people, to judge by its name."""
-        return bool(self._of_people)
-
     def of_people(self, parts: Sequence[str]) -> list[AttributeValue]:
         """Return the names of people with these words, among others."""
         return [value for known, value in self._of_people if known.issuperset(parts)]

@@ -23,7 +23,6 @@ from kbkit.errors import BadInputError, KbError, MissingExtraError
 from kbkit.readers.columns import array, joined, kind_of, titles, unique
 from kbkit.readers.databases import chosen
 
-ENDINGS = (".xlsx", ".xlsm")
 _MAX_BYTES = 2 << 30
 _MAX_RATIO = 100
 """Maximum compression of a large part, as in Apache POI: more is no data, and its elements would not fit in memory."""

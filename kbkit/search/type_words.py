@@ -18,7 +18,6 @@ OTHER_TYPE = 0.5
 """Factor on the lead of hits of other types over the last of these."""
 
 _MAX_SPAN = 4
-_MAX_WORDS = 256
 _NOUNS = re.compile(r"(?:(?:an?|the)\s+)?(\w+(?:\s*,\s*\w+)*(?:,?\s+(?:and|or)\s+\w+)?)\s*(?:[;:.].*)?", re.DOTALL)
 """A description that is a list of nouns: "a film; its key is ...", "oceans, seas and straits"."""
 

@@ -37,7 +37,6 @@ _POINT = re.compile(r"(?i)point in time|year|date|when|time")
 _SO_MANY = re.compile(r"(?:had|has) so many (\w+) in (?:the )?(\w+)")
 _KIND = re.compile(r"(.+) (kind|sort|type)")
 _PLAIN = ("who", "when", "where")
-_ROLE = re.compile(r"(?i)role|status|kind|type|function|capacity|rank|grade|position")
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from kbkit.english.attributes import EXPANDED, UNITS
 from kbkit.english.words import YEARS
 from kbkit.schema import quote
 
-KEY, NAME, CATEGORY, NUMBER, YEAR, DATE, CODE, TEXT, CONSTANT = KINDS = (
+KEY, NAME, CATEGORY, NUMBER, YEAR, DATE, CODE, TEXT, CONSTANT = (
     "key", "name", "category", "number", "year", "date", "code", "text", "constant",
 )  # fmt: skip
 _NUMBER = re.compile(

@@ -27,7 +27,6 @@ from kbkit.english.words import is_participle
 _ROW = "entry"
 """What a row is called if the subject of the table is unknown."""
 _NUMBER = re.compile(r"\d{3,}")
-_WORD = re.compile(r"[^\W_]+")
 _SHARED = 0.5
 """Maximum fraction of the words of a clause that the text of another row may contain."""
 _BY = "by"
