@@ -244,7 +244,8 @@ class SetPairs:
             keys = self.keys(left.weight[i] * right.weight[j], identity)
             best = [np.concatenate(parts) for parts in zip(best, (keys, i, j, number[mask], identity), strict=True)]
             if self.exchangeable:  # by identity: the keys of duplicates can differ in the last bit
-                best = [values[np.unique(best[4], return_index=True)[1]] for values in best]
+                first = np.unique(best[4], return_index=True)[1]
+                best = [values[first] for values in best]
             seen += len(i)
             if len(best[0]) > count:
                 top = np.sort(np.argpartition(-best[0], count - 1)[:count])

@@ -21,6 +21,7 @@ from kbkit.english.verbs import GRADES
 from kbkit.english.words import YEARS
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Relation, quote
+from kbkit.stores import Stores
 
 AMBIGUOUS = "a label with the name of something else"
 RARE = "a label of too few things"
@@ -315,13 +316,17 @@ def mixed_types(kb: KnowledgeBase) -> frozenset[str]:
 
     Works are left out, whose titles say nothing of their kind.
     """
+    return kb.stores.shared(_mixed_types)
+
+
+def _mixed_types(stores: Stores) -> frozenset[str]:
     sql = """
         SELECT type::VARCHAR, regexp_extract(lower(split_part(name, ' of ', 1)), '\\pL+$') AS head, count(*),
             sum(count(*)) OVER (PARTITION BY type)
         FROM nodes WHERE name IS NOT NULL GROUP BY type, head"""
     others: Counter[str] = Counter()
     sizes: dict[str, int] = {}
-    for kind, head, count, size in kb.tables.rows(sql):
+    for kind, head, count, size in stores.tables.rows(sql):
         sizes[kind] = size
         others[kind] += count * are_co_hyponyms(_last_word(kind), head)
     return frozenset(

@@ -56,6 +56,7 @@ _TITLED = re.compile(r"[A-Za-z][a-z]*(?:_[A-Za-z][a-z]*)*_[A-Z][a-z]+|[A-Z][a-z]
 _IRREGULAR = {"person": "people", "series": "series", "species": "species", "news": "news"}
 
 
+@lru_cache(10_000)
 def spoken(name: str) -> str:
     """Return a name of a type, relation or attribute as words: ``gene/protein`` is *gene or protein*."""
     if _CAMEL.fullmatch(name):  # placeOfBirth
