@@ -10,9 +10,8 @@ import subprocess
 import sys
 import threading
 import urllib.parse
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from kbkit.export import export
 from kbkit.kb import KnowledgeBase
 from kbkit.stores import ntriples, triples
 from tests.answers.test_cases import REFUSED, read
+from tests.loopback import Loopback
 from tests.wording import Wording
 
 OXIGRAPH = shutil.which("oxigraph", path=str(Path(sys.executable).parent))
@@ -37,46 +37,13 @@ def dump(kb: KnowledgeBase, folder: Path) -> Path:
     return folder / "kb.nt"
 
 
-class Server:
-    """HTTP on the loopback: ``reply`` makes (status, bytes, headers) of a request's path, headers and form."""
+class Server(Loopback):
+    """HTTP on the loopback: ``reply`` makes (status, bytes, headers) of a request's form."""
 
-    def __init__(self, reply: Callable[[dict[str, list[str]]], tuple[int, bytes, dict[str, str]]]) -> None:
-        self.headers: list[dict[str, str]] = []
-        server = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                text = self.rfile.read(int(self.headers["Content-Length"]))
-                server.headers.append(dict(self.headers))
-                status, content, headers = reply(urllib.parse.parse_qs(text.decode(), strict_parsing=True))
-                self.send_response(status)
-                for name, value in {"Content-Length": str(len(content)), **headers}.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(content)
-
-            do_GET = do_POST  # noqa: N815 - where a redirection leads
-
-            def log_message(self, *_: object) -> None: ...
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
-        self._thread.start()
-        self.url = f"http://127.0.0.1:{self._server.server_port}/sparql"
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-
-@contextmanager
-def serving(reply: Any) -> Iterator[Server]:
-    server = Server(reply if callable(reply) else lambda _: reply)
-    try:
-        yield server
-    finally:
-        server.close()
+    def __init__(self, reply: Any) -> None:
+        make = reply if callable(reply) else lambda _: reply
+        super().__init__(lambda asked: make(urllib.parse.parse_qs(asked.body.decode(), strict_parsing=True)))
+        self.url = f"{self.base}/sparql"
 
 
 def store_of(kb: KnowledgeBase, folder: Path) -> ox.Store:
@@ -105,7 +72,7 @@ def endpoint_of(kb: KnowledgeBase, folder: Path) -> Iterator[Server]:
         body = store.query(query).serialize(format=ox.QueryResultsFormat.JSON)
         return 200, body, {"Content-Type": "application/sparql-results+json"}
 
-    with serving(reply) as server:
+    with Server(reply) as server:
         yield server
 
 
@@ -183,10 +150,10 @@ def results(*values: dict[str, str]) -> tuple[int, bytes, dict[str, str]]:
 
 def test_no_key_is_sent(monkeypatch: pytest.MonkeyPatch, small: KnowledgeBase) -> None:
     monkeypatch.setenv("KBKIT_API_KEY", "sk-secret")
-    with serving(results()) as server:
+    with Server(results()) as server:
         assert Endpoint(server.url).ids(small.answers("drug"), small.session).tolist() == []
         Endpoint(server.url, "study/1.0 (me@example.org)").ids(small.answers("drug"), small.session)
-    first, second = server.headers
+    first, second = (asked.headers for asked in server.asked)
     assert "sk-secret" not in str(first)
     assert first["Accept"] == "application/sparql-results+json"
     assert first["User-Agent"].startswith("kbkit/")
@@ -196,7 +163,7 @@ def test_no_key_is_sent(monkeypatch: pytest.MonkeyPatch, small: KnowledgeBase) -
 @pytest.mark.core
 def test_duplicate_answers(small: KnowledgeBase) -> None:
     iri = {"type": "uri", "value": small.iri("drug#1")}
-    with serving(results(iri, iri)) as server:
+    with Server(results(iri, iri)) as server:
         assert Endpoint(server.url).ids(small.answers("drug"), small.session).tolist() == [small.find("drug#1")]
 
 
@@ -212,7 +179,7 @@ def test_duplicate_answers(small: KnowledgeBase) -> None:
 def test_unknown_answers_are_counted(small: KnowledgeBase, values: list[str], said: str) -> None:
     base = small.schema.base
     given = results(*({"type": "uri", "value": v.replace("+", base)} for v in values))
-    with serving(given) as server, pytest.raises(KbError) as error:
+    with Server(given) as server, pytest.raises(KbError) as error:
         Endpoint(server.url).ids(small.answers("drug"), small.session)
     assert error.value.message == f"{server.url} returned " + said.replace("+", base)
     assert "kbkit export KB -f ntriples" in error.value.hint
@@ -246,18 +213,18 @@ ELSEWHERE = {"Location": "http://other.example/\x1b[31m"}
     ],
 )  # fmt: skip
 def test_invalid_responses(small: KnowledgeBase, reply: Any, fact: str, wording: Wording) -> None:
-    with serving(reply) as server, pytest.raises(KbError) as error:
+    with Server(reply) as server, pytest.raises(KbError) as error:
         Endpoint(server.url).ids(small.answers("drug"), small.session, 20)
     assert server.url in error.value.message
     assert fact in error.value.message
     assert "\n" not in str(error.value)
     wording(str(error.value), replace={server.url: "URL"})
-    assert len(server.headers) == 1
+    assert len(server.asked) == 1
 
 
 def test_an_answer_that_ends_early(small: KnowledgeBase) -> None:
     reply = (200, WHOLE[:-3], {**JSON, "Content-Length": str(len(WHOLE))})
-    with serving(reply) as server, pytest.raises(KbError) as error:
+    with Server(reply) as server, pytest.raises(KbError) as error:
         Endpoint(server.url).ids(small.answers("drug"), small.session, 20)
     assert server.url in error.value.message
     assert "IncompleteRead(" in error.value.message
@@ -322,5 +289,5 @@ def test_a_user_agent_is_one_plain_line() -> None:
 
 
 def test_query_errors_are_of_their_kind(small: KnowledgeBase) -> None:
-    with serving((200, HTML, {"Content-Type": "text/html"})) as server, pytest.raises(QueryError):
+    with Server((200, HTML, {"Content-Type": "text/html"})) as server, pytest.raises(QueryError):
         Endpoint(server.url).ids(small.answers("drug"), small.session)

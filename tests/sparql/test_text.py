@@ -5,8 +5,6 @@ A server of this machine stands for the network: the raw engine, asked the same 
 
 from __future__ import annotations
 
-import http.server
-import threading
 from collections.abc import Iterator
 
 import pyoxigraph as ox
@@ -18,35 +16,18 @@ from kbkit.errors import QueryError
 from kbkit.executor.lexers import parameters
 from kbkit.stores.sparql_text import Token, bind, refuse_service, term, tokens
 from tests.examples import examples
+from tests.loopback import Loopback
 from tests.wording import Wording
 
 ANSWER = b'{"head": {"vars": []}, "results": {"bindings": [{}]}}'
 
 
 class Network:
-    """The address of the server, and how often it was called."""
+    """A server, and a store that may call it."""
 
     def __init__(self) -> None:
-        network = self
-        self.calls = 0
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                network.calls += 1
-                self.send_response(200)
-                self.send_header("Content-Type", "application/sparql-results+json")
-                self.send_header("Content-Length", str(len(ANSWER)))
-                self.end_headers()
-                self.wfile.write(ANSWER)
-
-            do_GET = do_POST  # noqa: N815
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        self.base = f"http://127.0.0.1:{self.server.server_port}/"
+        self.server = Loopback(lambda _: (200, ANSWER, {"Content-Type": "application/sparql-results+json"}))
+        self.base = f"{self.server.base}/"
         self.store = ox.Store()
         urn = ox.NamedNode("urn:a")
         for value in (ox.Literal(1), ox.Literal(1.5), ox.Literal(True), ox.Literal("x", language="en")):
@@ -54,22 +35,21 @@ class Network:
 
     def called_by(self, text: str) -> bool:
         """Whether Oxigraph, unguarded, calls the server for this query."""
-        before = self.calls
+        before = len(self.server.asked)
         try:
             result = self.store.query(text, use_default_graph_as_union=True)
             if not isinstance(result, ox.QueryBoolean):
                 list(result)
         except (SyntaxError, ValueError, RuntimeError, OSError):
             pass
-        return self.calls > before
+        return len(self.server.asked) > before
 
 
 @pytest.fixture(scope="module")
 def network() -> Iterator[Network]:
     made = Network()
     yield made
-    made.server.shutdown()
-    made.server.server_close()
+    made.server.close()
 
 
 # In these, URL is an address of the server and BASE where it begins.
@@ -184,11 +164,11 @@ def test_service_is_refused_in_every_disguise(network: Network, name: str) -> No
 def test_what_only_looks_like_service_is_allowed(network: Network, name: str) -> None:
     text = _text(HARMLESS[name], network)
     refuse_service(text)
-    before = network.calls
+    before = len(network.server.asked)
     result = network.store.query(text)
     assert isinstance(result, ox.QuerySolutions)
     list(result)
-    assert network.calls == before
+    assert len(network.server.asked) == before
 
 
 # Pieces that an attacker would put together around a call.

@@ -11,10 +11,8 @@ import re
 import shutil
 import socket
 import subprocess
-import threading
 import zlib
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +29,7 @@ from kbkit.stores import endpoint as requests
 from kbkit.stores.embedders import Prefixes
 from tests import kbs
 from tests.conftest import SCRIPT
+from tests.loopback import Asked, Loopback
 from tests.wording import Wording
 
 NODES = 130
@@ -59,59 +58,32 @@ def answer(body: dict[str, Any]) -> dict[str, Any]:
     return {"object": "list", "data": entries, "model": body["model"]}
 
 
-class Endpoint:
-    """A server on the loopback that remembers what it was asked: ``asked`` are bodies, ``keys`` the headers of keys.
+class Endpoint(Loopback):
+    """A server on the loopback that remembers the ``bodies`` that it was asked.
 
     ``reply`` makes an answer of a body: (status, bytes, headers), or what is to be sent as JSON.
     """
 
     def __init__(self, reply: Callable[[dict[str, Any]], Any] = answer) -> None:
-        self.reply = reply
-        self.asked: list[dict[str, Any]] = []
-        self.paths: list[str] = []
-        self.keys: list[str | None] = []
-        endpoint = self
+        self.bodies: list[dict[str, Any]] = []
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                text = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                body = json.loads(text) if text else {}
-                endpoint.asked.append(body)
-                endpoint.paths.append(self.path)
-                endpoint.keys.append(self.headers.get("Authorization"))
-                made = endpoint.reply(body)
-                status, content, headers = made if isinstance(made, tuple) else (200, json.dumps(made).encode(), {})
-                if not status:  # hang up
-                    self.wfile.write(content)
-                    self.close_connection = True
-                    return
-                self.send_response(status)
-                for name, value in {"Content-Length": str(len(content)), **headers}.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(content)
+        def made(asked: Asked) -> tuple[int, bytes, dict[str, str]]:
+            self.bodies.append(json.loads(asked.body or b"{}"))
+            content = reply(self.bodies[-1])
+            return content if isinstance(content, tuple) else (200, json.dumps(content).encode(), {})
 
-            do_GET = do_POST  # noqa: N815 - where a redirection leads
-
-            def log_message(self, *_: object) -> None: ...
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
-        self._thread.start()
+        super().__init__(made)
+        self.url = f"{self.base}/v1"
 
     @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}/v1"
+    def keys(self) -> list[str | None]:
+        """The header of the key in each request."""
+        return [asked.headers.get("Authorization") for asked in self.asked]
 
     def inputs(self) -> list[list[str]]:
         """The texts of each request since the last call."""
-        asked, self.asked = self.asked, []
-        return [body["input"] for body in asked]
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        bodies, self.bodies = self.bodies, []
+        return [body["input"] for body in bodies]
 
 
 @pytest.fixture(autouse=True)
@@ -138,9 +110,8 @@ def serve() -> Iterator[Callable[..., Endpoint]]:
 @pytest.fixture(scope="module")
 def endpoint() -> Iterator[Endpoint]:
     """The endpoint of the module's KB."""
-    made = Endpoint()
-    yield made
-    made.close()
+    with Endpoint() as made:
+        yield made
 
 
 @pytest.fixture(scope="module")
@@ -230,11 +201,11 @@ def test_texts_go_in_batches_of_64(copy: Path, endpoint: Endpoint) -> None:
 def test_what_a_request_says(serve: Callable[..., Endpoint], monkeypatch: pytest.MonkeyPatch) -> None:
     endpoint = serve()
     model = embed.load(f"openai:org/some-model@{endpoint.url}/")
-    assert endpoint.asked == []  # nothing is sent before there is a text
+    assert endpoint.bodies == []  # nothing is sent before there is a text
     assert model.embed(["a b", "", "c"]).shape == (3, DIMENSION)
-    assert endpoint.paths == ["/v1/embeddings"]
+    assert [asked.path for asked in endpoint.asked] == ["/v1/embeddings"]
     # An empty text is an error to most endpoints.
-    assert endpoint.asked == [{"model": "org/some-model", "input": ["a b", " ", "c"]}]
+    assert endpoint.bodies == [{"model": "org/some-model", "input": ["a b", " ", "c"]}]
     assert model.dimension == DIMENSION
     assert endpoint.inputs()[1:] == [["dimension"]]
     assert model.dimension == DIMENSION
@@ -357,7 +328,7 @@ def test_a_strangers_kb_sends_queries_nowhere(
 ) -> None:
     """Another user, who never named the address, gets a KB with it."""
     endpoint.inputs()
-    asked = len(endpoint.asked)
+    asked = len(endpoint.bodies)
     settings = {"KBKIT_SETTINGS": str(tmp_path / "settings"), "KBKIT_API_KEY": KEY}
     script = [str(SCRIPT), "search", str(remote), "name5 word5", "-k", "1", "-f", "csv"]
 
@@ -370,7 +341,7 @@ def test_a_strangers_kb_sends_queries_nowhere(
         refused = run("-m", mode)
         assert (refused.returncode, "would send queries to" in refused.stderr) == (1, True), mode
     wording(refused.stderr.replace(endpoint.url, "URL"))
-    assert len(endpoint.asked) == asked
+    assert len(endpoint.bodies) == asked
     assert run("-m", "bm25").returncode == 0
     allowed = run("-m", "dense", "--embedder", f"openai:e5-tiny@{endpoint.url}")
     assert allowed.returncode == 0, allowed.stderr
@@ -520,7 +491,7 @@ def test_a_model_whose_name_begins_with_an_at_sign(serve: Callable[..., Endpoint
     endpoint = serve()
     name = "openai:@cf/baai/bge-base-en-v1.5@" + endpoint.url
     embed.load(name).embed(["a"])
-    assert endpoint.asked[0]["model"] == "@cf/baai/bge-base-en-v1.5"
+    assert endpoint.bodies[0]["model"] == "@cf/baai/bge-base-en-v1.5"
     assert not embed.same_model(name, "openai:@cf/baai/bge-m3@" + endpoint.url)
 
 

@@ -55,18 +55,18 @@ def test_a_text_that_the_endpoint_refuses_is_shortened(
     endpoint = serve(refusing(20, status, message))
     long = " ".join(WORDS * 5)
     found = embed.load(f"openai:m@{endpoint.url}").embed(["lake", long, "river city"])
-    accepted = [text for body in endpoint.asked for text in body["input"] if len(text.split()) <= 20]
+    accepted = [text for body in endpoint.bodies for text in body["input"] if len(text.split()) <= 20]
     [kept] = [text for text in accepted if len(text.split()) > 2]
     assert long.startswith(kept) and len(kept.split()) >= 6
     np.testing.assert_allclose(found, vectors(["lake", kept, "river city"]), atol=1e-5)
-    assert len(endpoint.asked) <= 12
+    assert len(endpoint.bodies) <= 12
 
 
 def test_other_refusals_are_not_tried_again(serve: Callable[..., Endpoint]) -> None:
     endpoint = serve(lambda _: (400, b"unknown model", {}))
     with pytest.raises(KbError, match="unknown model"):
         embed.load(f"openai:m@{endpoint.url}").embed(["a b", "c"])
-    assert len(endpoint.asked) == 1
+    assert len(endpoint.bodies) == 1
     endless = serve(lambda _: (400, b"maximum length 0 tokens", {}))
     with pytest.raises(KbError, match="maximum length 0"):
         embed.load(f"openai:m@{endless.url}").embed([" ".join(WORDS * 50)])
@@ -127,7 +127,7 @@ def test_busy_servers_are_asked_again(serve: Callable[..., Endpoint], monkeypatc
     steps = [(429, b"slow down", {"Retry-After-Ms": "1"}), (503, b"loading", {"Retry-After": "0"})]
     endpoint = serve(lambda body: steps.pop(0) if steps else answer(body))
     np.testing.assert_allclose(embed.load(f"openai:m@{endpoint.url}").embed(["a"]), vectors(["a"]), atol=1e-5)
-    assert len(endpoint.asked) == 3
+    assert len(endpoint.bodies) == 3
     unable = serve(lambda _: (501, b"This server does not support embeddings", {}))
     with pytest.raises(KbError, match="does not support"):
         embed.load(f"openai:m@{unable.url}").embed(["a"])
@@ -143,7 +143,7 @@ def test_dimension_keeps_the_first_numbers(serve: Callable[..., Endpoint]) -> No
 
 def test_cached_vectors_are_not_requested_again(serve: Callable[..., Endpoint], tmp_path: Path) -> None:
     failing: list[int] = []
-    endpoint = serve(lambda body: (500, b"down", {}) if failing and len(endpoint.asked) > 1 else answer(body))
+    endpoint = serve(lambda body: (500, b"down", {}) if failing and len(endpoint.bodies) > 1 else answer(body))
     name = f"openai:m?batch=2&cache={tmp_path / 'c' / 'vectors.sqlite'}@{endpoint.url}"
     texts = ["a", "b", "c d", "a"]
     failing.append(1)
@@ -154,7 +154,7 @@ def test_cached_vectors_are_not_requested_again(serve: Callable[..., Endpoint], 
     np.testing.assert_allclose(embed.load(name).embed(texts), vectors(texts), atol=1e-5)
     assert endpoint.inputs() == [["c d"]]  # those before the failure were kept
     assert np.array_equal(embed.load(name).embed(texts[2:]), embed.load(name).embed(texts)[2:])
-    assert endpoint.asked == []
+    assert endpoint.bodies == []
     (tmp_path / "bad").write_bytes(b"no database" * 100)
     with pytest.raises(KbError, match="as a cache of vectors"):
         embed.load(f"openai:m?cache={tmp_path / 'bad'}@{endpoint.url}").embed(["a"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.server
 import os
 import re
 import signal
@@ -18,6 +17,7 @@ import pytest
 import kbkit
 from kbkit.errors import QueryError, QueryTimeoutError
 from kbkit.kb import KnowledgeBase
+from tests.loopback import Loopback
 from tests.wording import Wording
 
 # Joins without a common variable: far beyond any test's patience.
@@ -33,25 +33,10 @@ def kb(tiny_kb: Path) -> Iterator[KnowledgeBase]:
 
 
 @pytest.fixture
-def loopback() -> Iterator[tuple[str, list[str]]]:
-    """The address of an HTTP server of this machine, and the requests that it had."""
-    requests: list[str] = []
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            requests.append(self.path)
-            self.send_error(404)
-
-        do_POST = do_GET  # noqa: N815
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/", requests
-    server.shutdown()
-    server.server_close()
+def loopback() -> Iterator[Loopback]:
+    """A server of this machine."""
+    with Loopback(lambda _: (404, b"", {})) as server:
+        yield server
 
 
 def worker(kb: KnowledgeBase) -> int:
@@ -98,28 +83,26 @@ linux = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="process
         "DESCRIBE <{url}>",
     ],
 )
-def test_no_query_calls_anybody(kb: KnowledgeBase, loopback: tuple[str, list[str]], text: str) -> None:
-    url, requests = loopback
+def test_no_query_calls_anybody(kb: KnowledgeBase, loopback: Loopback, text: str) -> None:
     silent = "silent" in text  # which has one empty solution, without columns here
     refused = not silent and ("SERVICE" in text or "LOAD" in text)
     try:
-        frame = kb.sparql(text.format(url=url))
+        frame = kb.sparql(text.format(url=f"{loopback.base}/"))
     except QueryError:
         assert refused
     else:
         assert not refused
         assert frame.height == 0
-    assert requests == []
+    assert loopback.asked == []
 
 
 @pytest.mark.parametrize("value", ["} SERVICE <URL> {} #", "<URL>", '" . SERVICE <URL> {} #', "<URL> { } #>"])
-def test_no_parameter_calls_anybody(kb: KnowledgeBase, loopback: tuple[str, list[str]], value: str) -> None:
-    url, requests = loopback
+def test_no_parameter_calls_anybody(kb: KnowledgeBase, loopback: Loopback, value: str) -> None:
     try:
-        assert kb.sparql("SELECT ?v { BIND($v AS ?v2) }", v=value.replace("URL", url)).height <= 1
+        assert kb.sparql("SELECT ?v { BIND($v AS ?v2) }", v=value.replace("URL", f"{loopback.base}/")).height <= 1
     except QueryError as error:
         assert "Invalid IRI" in error.message
-    assert requests == []
+    assert loopback.asked == []
 
 
 @pytest.mark.core

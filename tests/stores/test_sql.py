@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import http.server
 import itertools
 import json
 import shutil
@@ -27,6 +26,7 @@ from kbkit.kb import KnowledgeBase
 from kbkit.stores.sql_results import ResultBounds, read_result, unique_names
 from kbkit.stores.tables import Tables
 from tests.examples import examples
+from tests.loopback import Loopback
 from tests.wording import Wording
 
 CANARY = "the canary sings"
@@ -61,29 +61,10 @@ def secret(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def loopback() -> Iterator[tuple[str, list[str]]]:
-    """The address of an HTTP server of this machine, and the requests that it had."""
-    requests: list[str] = []
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            requests.append(self.path)
-            body = b"a,b\n1,2\n"
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        do_HEAD = do_GET  # noqa: N815
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}", requests
-    server.shutdown()
-    server.server_close()
+def loopback() -> Iterator[Loopback]:
+    """A server of this machine."""
+    with Loopback(lambda _: (200, b"a,b\n1,2\n", {})) as server:
+        yield server
 
 
 # -- no file is read or written ---------------------------------------------------------------------------------------
@@ -162,11 +143,10 @@ def test_sql_reads_and_writes_no_file(small: KnowledgeBase, secret: Path, text: 
         "INSTALL x FROM '{url}'",
     ],
 )
-def test_sql_calls_nobody(fresh: KnowledgeBase, loopback: tuple[str, list[str]], text: str) -> None:
-    url, requests = loopback
+def test_sql_calls_nobody(fresh: KnowledgeBase, loopback: Loopback, text: str) -> None:
     with pytest.raises(QueryError):
-        fresh.sql(text.format(url=url))
-    assert requests == []
+        fresh.sql(text.format(url=loopback.base))
+    assert loopback.asked == []
 
 
 def test_python_variables_are_no_tables(kb: KnowledgeBase) -> None:
