@@ -275,28 +275,3 @@ def test_two_files_without_a_common_id(file: Files, wording: Wording) -> None:
     message = str(caught.value)
     assert [fact for fact in ['"Who?"', '"Why?"'] if fact not in message] == []
     wording(message)
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from(["id", "question", "predicted", "gold", "answer", "answers", "x"]), inner)
-    ),
-    max_leaves=12,
-)
-
-
-@given(JSON, JSON)
-@examples(20)
-def test_any_json_is_scored_or_rejected(tmp_path: Path, first: object, second: object) -> None:
-    paths = [tmp_path / "first.json", tmp_path / "second.json"]
-    for path, value in zip(paths, (first, second), strict=True):
-        path.write_text(json.dumps(value), encoding="utf-8")
-    for given_files in ([paths[0]], paths):
-        try:
-            records = lists.read_predictions(*given_files)
-        except BadInputError as error:
-            assert error.message and "\n" not in error.message
-        else:
-            assert lists.measure(records).height == lists.queries(records).height == len(records)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kbkit.errors import BadInputError
-from kbkit.measures import rows
+from kbkit.measures import lists, rows
 from kbkit.measures.rows import RowsPrediction
 from tests.examples import examples
 from tests.measures.test_rows import score, table, uri
@@ -268,28 +269,25 @@ def test_bad_pairs_of_files(file: Files, predicted: object, gold: object, facts:
     wording(message)
 
 
+KEYS = ("id", "question", "predicted", "gold", "answer", "answers", "results", "bindings", "value", "x")
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(["id", "question", "predicted", "gold", "results", "bindings", "value", "x"]), inner
-        )
-    ),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner),
     max_leaves=12,
 )
 
 
+@pytest.mark.parametrize("measures", [rows, lists])
 @given(JSON, JSON)
 @examples(20)
-def test_any_json_is_scored_or_rejected(tmp_path: Path, first: object, second: object) -> None:
+def test_any_json_is_scored_or_rejected(measures: Any, tmp_path: Path, first: object, second: object) -> None:
     paths = [tmp_path / "first.json", tmp_path / "second.json"]
     for path, value in zip(paths, (first, second), strict=True):
         path.write_text(json.dumps(value), encoding="utf-8")
     for given_files in ([paths[0]], paths):
         try:
-            records = rows.read_predictions(*given_files)
+            records = measures.read_predictions(*given_files)
         except BadInputError as error:
             assert error.message and "\n" not in error.message
         else:
-            assert rows.measure(records).height == rows.queries(records).height == len(records)
+            assert measures.measure(records).height == measures.queries(records).height == len(records)
