@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,7 @@ from kbkit.english.verbs import GRADES
 from kbkit.english.words import YEARS
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Relation, quote
-from kbkit.stores import Stores
+from kbkit.stores.once import once
 
 AMBIGUOUS = "a label with the name of something else"
 RARE = "a label of too few things"
@@ -139,20 +138,12 @@ def _scattered(kb: KnowledgeBase, label: str) -> list[tuple[int, str]]:
     return sorted(untold.items())
 
 
+@once
 def merged_nodes(kb: KnowledgeBase) -> frozenset[int]:
     """Return the nodes that are several things with one name: facts of both would be mixed.
 
     They have two years where nearly all others have one, or a text of two sentences with a slash between them.
     """
-    if kb not in _MERGED:
-        _MERGED[kb] = _merged_nodes(kb)
-    return _MERGED[kb]
-
-
-_MERGED: WeakKeyDictionary[KnowledgeBase, frozenset[int]] = WeakKeyDictionary()
-
-
-def _merged_nodes(kb: KnowledgeBase) -> frozenset[int]:
     joined = f"SELECT DISTINCT id FROM texts WHERE contains(text, ' / ') AND regexp_matches(text, '{_TWO_TEXTS}')"
     ids = {node for (node,) in kb.tables.rows(joined)}
     for relation in kb.schema.relations:
@@ -177,20 +168,12 @@ def _of_two_kinds(kb: KnowledgeBase) -> set[int]:
     return {node for (node,) in kb.tables.rows(f"({heads}) INTERSECT ({tails})")}
 
 
+@once
 def head_nouns(kb: KnowledgeBase) -> dict[str, str] | None:
     """Return what the heads of each relation are, where nodes have no types; None if all relations have typed ends.
 
     All relations that say it must be there, and nearly all heads of a relation must have one of them.
     """
-    if kb not in _HEAD_NOUNS:
-        _HEAD_NOUNS[kb] = _head_nouns(kb)
-    return _HEAD_NOUNS[kb]
-
-
-_HEAD_NOUNS: WeakKeyDictionary[KnowledgeBase, dict[str, str] | None] = WeakKeyDictionary()
-
-
-def _head_nouns(kb: KnowledgeBase) -> dict[str, str] | None:
     untyped = [
         relation
         for relation in kb.schema.relations
@@ -311,22 +294,19 @@ def is_function(kb: KnowledgeBase, node_type: str | None, moves: Iterable[tuple[
     return bool((counts > 0).any()) and (counts > 1).sum() <= MISSING * (counts > 0).sum()
 
 
+@once
 def mixed_types(kb: KnowledgeBase) -> frozenset[str]:
     """Return the types a tenth or more of whose nodes are named as another kind: seas with *Gulf of Oman* among them.
 
     Works are left out, whose titles say nothing of their kind.
     """
-    return kb.stores.shared(_mixed_types)
-
-
-def _mixed_types(stores: Stores) -> frozenset[str]:
     sql = """
         SELECT type::VARCHAR, regexp_extract(lower(split_part(name, ' of ', 1)), '\\pL+$') AS head, count(*),
             sum(count(*)) OVER (PARTITION BY type)
         FROM nodes WHERE name IS NOT NULL GROUP BY type, head"""
     others: Counter[str] = Counter()
     sizes: dict[str, int] = {}
-    for kind, head, count, size in stores.tables.rows(sql):
+    for kind, head, count, size in kb.tables.rows(sql):
         sizes[kind] = size
         others[kind] += count * are_co_hyponyms(_last_word(kind), head)
     return frozenset(

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from itertools import permutations
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +20,7 @@ from kbkit.english.types import are_people
 from kbkit.english.words import is_person
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Relation, quote
+from kbkit.stores.once import once
 
 FRAGMENT = "an answer lacks what nearly all of its type have"
 _USUAL, _LACKS, _LEAST = 0.95, 2, 50
@@ -40,24 +40,20 @@ _TELLS, _USUALLY, _AS_OFTEN, _FEW_VALUES = 0.3, 0.15, 0.9, 100
 relative to that of all things; and maximum number of values."""
 Ints = NDArray[np.int64]
 
-_FRAGMENTS: WeakKeyDictionary[KnowledgeBase, frozenset[int]] = WeakKeyDictionary()
-_SUBJECTS: WeakKeyDictionary[KnowledgeBase, str] = WeakKeyDictionary()
-
 
 def doubtful_nodes(kb: KnowledgeBase) -> frozenset[int]:
     """Return the nodes that no question has as an answer: several things in one, and things of another kind."""
     return merged_nodes(kb) | fragments(kb)
 
 
+@once
 def fragments(kb: KnowledgeBase) -> frozenset[int]:
     """Return the nodes that lack two or more of what nearly all nodes of their type have.
 
     They are of another kind: among films that have a year and a director, those without both are television series.
     """
-    if kb not in _FRAGMENTS:
-        kinds = [one for one in kb.schema.node_types if one.members >= _LEAST and not is_untyped(one.name)]
-        _FRAGMENTS[kb] = frozenset().union(*(_fragments(kb, one.name) for one in kinds))
-    return _FRAGMENTS[kb]
+    kinds = [one for one in kb.schema.node_types if one.members >= _LEAST and not is_untyped(one.name)]
+    return frozenset().union(*(_fragments(kb, one.name) for one in kinds))
 
 
 def _fragments(kb: KnowledgeBase, node_type: str) -> frozenset[int]:
@@ -77,16 +73,15 @@ def _fragments(kb: KnowledgeBase, node_type: str) -> frozenset[int]:
     return frozenset(members[lacking >= _LACKS].tolist())
 
 
+@once
 def subject_type(kb: KnowledgeBase) -> str:
     """Return the type that a KB is about: nearly all edges join its nodes; "" if there is none, or several."""
-    if kb not in _SUBJECTS:
-        edges: Counter[str] = Counter()
-        for one in (one for relation in kb.schema.relations for one in relation.signatures):
-            edges.update(dict.fromkeys((one.head, one.tail), one.edges))
-        total = sum(one.edges for relation in kb.schema.relations for one in relation.signatures)
-        central = [kind for kind, count in edges.items() if count >= _CENTRAL * total]
-        _SUBJECTS[kb] = central[0] if len(central) == 1 and len(kb.schema.node_types) > 2 else ""
-    return _SUBJECTS[kb]
+    edges: Counter[str] = Counter()
+    for one in (one for relation in kb.schema.relations for one in relation.signatures):
+        edges.update(dict.fromkeys((one.head, one.tail), one.edges))
+    total = sum(one.edges for relation in kb.schema.relations for one in relation.signatures)
+    central = [kind for kind, count in edges.items() if count >= _CENTRAL * total]
+    return central[0] if len(central) == 1 and len(kb.schema.node_types) > 2 else ""
 
 
 def is_sample(kb: KnowledgeBase, node_type: str) -> bool:
@@ -195,21 +190,13 @@ def _lacking(kb: KnowledgeBase, node_type: str | None, way: tuple[str, bool]) ->
     return sorted(set(lacking) - fragments(kb))
 
 
+@once
 def odd_nodes(kb: KnowledgeBase) -> dict[str, frozenset[int]]:
     """Return for some relations the nodes whose value goes with none of their others: *made in Japan* but in English.
 
     Two relations with few values, such as the country and the language of films, may nearly say each other. Where they
     do not, as in a film of several countries of which the KB has one, one of them is often wrong.
     """
-    if kb not in _ODD:
-        _ODD[kb] = _odd_nodes(kb)
-    return _ODD[kb]
-
-
-_ODD: WeakKeyDictionary[KnowledgeBase, dict[str, frozenset[int]]] = WeakKeyDictionary()
-
-
-def _odd_nodes(kb: KnowledgeBase) -> dict[str, frozenset[int]]:
     odd: dict[str, frozenset[int]] = {}
     for kind in kb.schema.node_types:
         known = [relation for relation in kb.schema.relations if _is_category(kb, relation, kind.name)]

@@ -7,10 +7,11 @@ another generation numbers its nodes in the same way.
 
 from __future__ import annotations
 
-import weakref
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+from kbkit.stores.once import once
 
 if TYPE_CHECKING:
     import polars as pl
@@ -40,17 +41,9 @@ class Numbering(NamedTuple):
         return "key::BIGINT" if self.keys else "id"
 
 
-_FOUND: weakref.WeakKeyDictionary[Tables, Numbering] = weakref.WeakKeyDictionary()
-
-
+@once
 def numbering(tables: Tables) -> Numbering:
-    """Return the numbering of a KB. A generation never changes, so it is computed once."""
-    if tables not in _FOUND:
-        _FOUND[tables] = _numbering(tables)
-    return _FOUND[tables]
-
-
-def _numbering(tables: Tables) -> Numbering:
+    """Return the numbering of a KB."""
     by_keys, nodes = tables.rows(
         "SELECT count(DISTINCT number) FILTER (number BETWEEN 0 AND total - 1) = any_value(total), any_value(total)"
         " FROM (SELECT CASE WHEN TRY_CAST(key AS BIGINT)::VARCHAR = key THEN TRY_CAST(key AS BIGINT) END AS number,"
