@@ -66,17 +66,13 @@ def shares_stem(name: str, others: Iterable[str]) -> bool:
     return any(_alike(word, other) for text in others for other in _telling(text) for word in words)
 
 
-def is_english(sentence: str, *, surely: bool = False) -> bool:
-    """Return whether a sentence is not plainly one of another language: function words decide.
-
-    With ``surely`` it must have some of English, and most of its words in lower case must be in the dictionary:
-    *in* is German too (*Staat in Mitteleuropa*).
+def is_english(sentence: str) -> bool:
+    """Return whether a sentence is surely English: it has function words of English, and most of its words in lower
+    case are in the dictionary, since *in* is German too (*Staat in Mitteleuropa*).
     """
     found = _WORD.findall(sentence)
     words = {word.casefold() for word in found}
     is_like = not words.isdisjoint(_ENGLISH - _FOREIGN)
-    if not surely:
-        return is_like or words.isdisjoint(_FOREIGN)
     plain = [word for word in found if word.islower() and len(word) >= _MIN and word not in _ENGLISH]
     known = sum(map(is_common, plain))
     is_told = not words.isdisjoint(_ENGLISH - _FOREIGN - _SHARED) or bool(known)

@@ -124,12 +124,12 @@ def _stems(text: str) -> frozenset[str]:
     return frozenset(own | {lemma for word in own for lemmas in lemmas_of(word).values() for lemma in lemmas})
 
 
-def glimpses(stores: Stores, nodes: Iterable[int], groups: int = _GROUPS) -> dict[int, str]:
+def glimpses(stores: Stores, nodes: Iterable[int]) -> dict[int, str]:
     """Return for each node with neighbours the first of them: *directed: Larry Crowne; acted in: Toy Story 3, ...*.
 
-    They are those of the first ``groups`` relations that have some.
+    They are those of the first relations that have some.
     """
-    found = _described(stores, dict.fromkeys(nodes, ""), groups, _Mentioned())
+    found = _described(stores, dict.fromkeys(nodes, ""), _GROUPS, _Mentioned())
     return {node: "; ".join(itertools.chain(*parts)) for node, parts in found.items()}
 
 

@@ -109,14 +109,14 @@ class ModelReranker:
         return [float(answer.value["score"]) for answer in answers]
 
 
-def load_reranker(name: str, calls: Calls | None = None, cache: Path | None = None) -> Reranker:
+def load_reranker(name: str, cache: Path | None = None) -> Reranker:
     """Load a reranker by name, such as ``cross-encoder:MODEL`` or ``llm:MODEL@URL``.
 
-    Language models are called through ``calls`` (default: new ones, cached in the file ``cache``).
+    Calls of language models are cached in the file ``cache``.
     """
     kind, _, model = name.partition(":")
-    if kind == "llm" and (model or calls):
-        return ModelReranker(calls or open_calls(open_models([model]), cache))
+    if kind == "llm" and model:
+        return ModelReranker(open_calls(open_models([model]), cache))
     system = parse_name(name, RERANKER)
     system.kind.require()
     reranker: Reranker = imported(system.kind.opens)(system)

@@ -239,7 +239,7 @@ def telling_phrases(
             candidates = items(sentence.text)
         elif field in _TITLES:
             candidates = topics(sentence.text)
-        elif is_english(sentence.text, surely=True):
+        elif is_english(sentence.text):
             candidates = terms(sentence.text)
         else:
             continue  # names cannot be told from nouns
@@ -283,7 +283,7 @@ def tells_story(document: Document, noun: str) -> bool:
 def _clauses(document: Document, mentions: Mentions, noun: str) -> Iterator[Phrase]:
     """Yield what the description of a node states of it: *known for music*, *on the Danube*."""
     for passage in document.passages:
-        if passage.field.partition("#")[0] in DESCRIPTIONS and is_english(passage.text, surely=True):
+        if passage.field.partition("#")[0] in DESCRIPTIONS and is_english(passage.text):
             for one in statements(passage.text, noun, document.name):
                 text = passage.text[one.start : one.end]
                 span = Span(passage.field, one.start, one.end, text)

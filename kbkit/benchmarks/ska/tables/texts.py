@@ -133,7 +133,7 @@ class TextDrafter:
         hidden = folded([part for cell in self._table.rows[row] for part in cell.split(", ") if part])
         known = []
         for passage in document.passages:
-            if not is_english(passage.text, surely=True):
+            if not is_english(passage.text):
                 continue
             for one in descriptions(passage.text, self._noun, document.name):
                 clause = passage.text[one.start : one.end]
