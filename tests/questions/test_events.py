@@ -41,7 +41,6 @@ INSERT INTO course VALUES (41, 1, 'safety', 90), (42, 2, 'safety', 80), (43, 3, 
 """,
 )
 
-_OF = "FROM rental JOIN client USING (client_id)"
 READ = {
     # conditions on what is counted
     "which client made the most payments in 2024?": "SELECT 'Bo Cruz'",
