@@ -55,7 +55,7 @@ class KnownValues:
     needs no value (:func:`is_optional`); ``are_sparse``: most nodes have no value (:func:`is_sparse`); ``mean``: the
     mean number of values of the nodes that have one; ``are_grades``: they are ratings or the like; ``are_cut``: the
     source lists only the first few (:func:`are_cut`), though not of labels, which are read as such; ``are_years``: they
-    are years.
+    are years; ``are_alike``: they are of the type of the nodes.
     """
 
     nodes: NDArray[np.bool_]
@@ -68,6 +68,7 @@ class KnownValues:
     are_grades: bool = False
     are_cut: bool = False
     are_years: bool = False
+    are_alike: bool = False
 
     @classmethod
     def of(cls, counts: NDArray[np.int64], family: Family, domain: str, members: int) -> KnownValues:
@@ -80,8 +81,8 @@ class KnownValues:
         mean = float(known.mean()) if len(known) else 0.0
         grades = bool(family.other) and type_noun(family.other).rpartition(" ")[2] in GRADES
         cut = not labels and are_cut(known)
-        years = _are_years(family)
-        return cls(counts > 0, are_whole(known), people, labels, optional, sparse, mean, grades, cut, years)
+        years, alike = _are_years(family), bool(other) and other == domain
+        return cls(counts > 0, are_whole(known), people, labels, optional, sparse, mean, grades, cut, years, alike)
 
 
 @dataclass
