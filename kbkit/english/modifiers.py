@@ -197,11 +197,9 @@ def _part(slot: FormSlot, phrases: Mapping[str, str], first: str, last: str) -> 
             "in "
         )  # in the War genre and the Comedy genre: in both?
         return "" if is_unclear else _shortened(before, rest)
-    if slot.kind == "verb":
-        return rest.removeprefix(_THAT)
     if slot.kind.startswith("not"):
         return _negated(slot, rest, (before, divided(phrases[last])[1]))
-    return rest
+    return rest.removeprefix(_THAT) if slot.kind == "verb" else rest
 
 
 def _negated(slot: FormSlot, rest: str, others: Sequence[str]) -> str:

@@ -29,7 +29,7 @@ _MOST, _MANY, _MORE = 0.5, 0.2, 3
 """Fraction of the nodes so far that makes an exclusion plausible, and a smaller one that does if it is that many times
 the fraction of all nodes: *vampire films that are not horror films*."""
 _SOME = 0.15
-"""Fraction of the members of each category that must be in the excluded one too, and half as many times more than of all
+"""Fraction of the members of each category that must be in the excluded one too, half as many times more than of all
 nodes."""
 _NEARLY = 0.9
 """Fraction of the nodes with a value, relative to the most frequent family, from which nearly all have one."""
@@ -84,13 +84,19 @@ def _is_expected(share: NDArray[np.float64], every: NDArray[np.float64]) -> NDAr
 
 
 def with_varied_families(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the rows of three categories that are not all of one family, or all rows.
+    """Return the rows of three categories that are not all of one family, none of relations among the nodes, or all.
 
-    Three memberships of unrelated bodies are a list, not a question.
+    Three memberships of unrelated bodies are a list, not a question, and so are a neighbour and two of them.
     """
-    families = np.unique([item.family for item in categories.items], return_inverse=True)[1][rows]
-    kept: NDArray[np.int32] = rows[(families != families[:, :1]).any(axis=1)]
-    return kept if len(kept) else rows
+    alike = np.array([one is not None and one.are_alike for one in map(categories.known.get, _families(categories))])
+    families = np.unique(_families(categories), return_inverse=True)[1]
+    kept = preferred(rows, alike)
+    varied: NDArray[np.int32] = kept[(families[kept] != families[kept[:, :1]]).any(axis=1)]
+    return varied if len(varied) else rows
+
+
+def _families(categories: Categories) -> list[str]:
+    return [item.family for item in categories.items]
 
 
 def _are_vague(known: KnownValues) -> bool:

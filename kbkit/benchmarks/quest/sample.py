@@ -172,11 +172,25 @@ def candidates(categories: Categories, shape: Shape, request: SampleRequest) -> 
         keep &= total @ np.isin(np.arange(total.shape[1]), list(categories.merged)).astype(np.int32) == 0
     if "-" in ops(shape):
         keep &= are_known(categories, rows[:, -1], total)
-        before = np.diff(_sets(_without_exclusion(shape.tree), letters).indptr)
-        keep &= excludes_expected(categories, rows, before, sizes)
+        before = _sets(_without_exclusion(shape.tree), letters)
+        keep &= excludes_expected(categories, rows, np.diff(before.indptr), sizes)
+        keep &= ~_meets(before, categories.doubted, rows[:, -1])
     if len(categories.named):
-        keep &= ~_names_answer(categories, rows, total)
+        keep &= ~_names_answer(categories, rows, total) & ~_are_doubted(categories, rows, total)
     return Candidates(rows[keep], total[np.flatnonzero(keep)], len(drawn.values) >= limited.count)
+
+
+def _meets(answers: Any, doubted: Any, categories: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Return which rows of answers have a doubtful member of the category of the row."""
+    return np.asarray(answers.multiply(doubted[categories]).sum(axis=1) > 0).ravel()
+
+
+def _are_doubted(categories: Categories, rows: NDArray[np.int32], answers: Any) -> NDArray[np.bool_]:
+    """Return which rows have an answer that is a doubtful member of one of their categories."""
+    are_doubted = np.zeros(len(rows), bool)
+    for column in rows.T:
+        are_doubted |= _meets(answers, categories.doubted, column)
+    return are_doubted
 
 
 def _names_answer(categories: Categories, rows: NDArray[np.int32], answers: Any) -> NDArray[np.bool_]:

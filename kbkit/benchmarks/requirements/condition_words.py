@@ -101,11 +101,8 @@ def between(
     if english.is_plural(noun) and not unit:  # at least 2,000 votes
         amounts = [f"{bound.format(number)} {noun}" for bound in (_MORE if without_bound else _COUNT)[is_least]]
         wordings = [_having(amount) for amount in amounts]
-        if are_people:  # with over 5 million people, home to at least 5 million people
-            people = [amount.replace(noun, "people") for amount in amounts]
-            wordings += [_having(amount) for amount in people]
-            wordings += [ConditionWords(f"is home to {one}", f"are home to {one}", modifier=f"home to {one}")
-                         for one in people]  # fmt: skip
+        if are_people:  # with over 5 million people
+            wordings += [_having(amount.replace(noun, "people")) for amount in amounts]
         return WordedCondition(attribute.name, test, tuple(wordings), is_bound=True)
     value = " ".join(filter(None, (number, unit)))
     said = (_OVER if without_bound else _AMOUNT)[is_least]

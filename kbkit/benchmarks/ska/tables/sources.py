@@ -19,6 +19,7 @@ from kbkit.english.names import article_of
 from kbkit.english.relations import Link
 from kbkit.english.types import text_noun, type_noun
 from kbkit.english.words import YEARS
+from kbkit.english.attributes import ACRONYMS
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Attribute, Join, NodeType, quote
 
@@ -154,6 +155,7 @@ def _header(name: str) -> str:
     match = _MEASURED.fullmatch(text)
     if match:
         text = f"{match[1]} ({match[2].replace('2', '²').replace('usd', 'US$')})"
+    text = " ".join(word.upper() if word in ACRONYMS else word for word in text.split(" "))
     return text[:1].upper() + text[1:]
 
 
