@@ -67,7 +67,7 @@ class NounPhrase:
             text.startswith(_HAVING) for text in modifiers
         )  # not: 900 votes tagged 'love', or coming from Peru
         nouns = [one.plural if is_plural else one.singular for one in self.clauses if one.is_after]
-        after = [clause for clause in self.clauses if not clause.before and not clause.is_after]
+        after = [_by(one, modifiers) for one in self.clauses if not one.before and not one.is_after]
         if nouns:  # the population is that of the capitals, not of Peru; not: languages of Peru of the Arawak family
             held = [text.removeprefix(_WITH) for text in modifiers if text.startswith(_WITH)]
             groups = [text.removeprefix(_OF) for text in modifiers if text.startswith(_OF)]
@@ -218,8 +218,8 @@ class NounPhrase:
     def varied(self, rng: np.random.Generator, *, is_short: bool = False) -> NounPhrase:
         """Return the phrase with its clauses in a random order, each as it is or in other words.
 
-        Clauses whose object is the noun are short: *countries crossed or bordered by the Drava*; with ``is_short``, as a
-        modifier with *with* follows, they begin with a preposition. Of several clauses one is long at most.
+        Clauses whose object is the noun are short: *countries crossed or bordered by the Drava*; with ``is_short``, as
+        a modifier with *with* follows, they begin with a preposition. Of several clauses one is long at most.
         """
         clauses = [self.clauses[at] for at in rng.permutation(len(self.clauses)).tolist()]
         ways = [_ways(clause) for clause in clauses]
@@ -294,6 +294,12 @@ def _may_follow(text: str, modifiers: Sequence[str]) -> bool:
     is_open = text.partition(" ")[0].endswith("ing")
     firsts = [one.partition(" ")[0] for one in modifiers]
     return not (is_open and any(one.endswith("ing") for one in firsts)) and text.partition(" ")[0] not in firsts
+
+
+def _by(clause: Clause, modifiers: Sequence[str]) -> Clause:
+    """Return *by the director of X* for *from the director of X*, if *from* would be said twice."""
+    is_by = clause.plural.startswith(f"are {_BY}") and not _may_follow(clause.reduced, modifiers)
+    return replace(clause, reduced=clause.plural.removeprefix("are ")) if is_by else clause
 
 
 def _joined(texts: Sequence[str]) -> str:

@@ -15,11 +15,11 @@ from kbkit.benchmarks.incomplete import fragments
 from kbkit.benchmarks.predicates import technical, unfit_type
 from kbkit.benchmarks.ska.tables.data import Linked, TableData, holds_tables, stored
 from kbkit.benchmarks.ska.tables.fit import MIN_COLUMNS, MIN_ROWS, MIXED, NO_KEY, SMALL, problem, without_numbering
+from kbkit.english.attributes import ACRONYMS
 from kbkit.english.names import article_of
 from kbkit.english.relations import Link
 from kbkit.english.types import text_noun, type_noun
 from kbkit.english.words import YEARS
-from kbkit.english.attributes import ACRONYMS
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Attribute, Join, NodeType, quote
 
