@@ -184,8 +184,8 @@ def unasked(kb: KnowledgeBase, template: Template) -> set[str]:
     """Return the kinds of requirements that a question with a template does not have: three are contrived.
 
     They are items of lists, clauses and amounts beside two named things, labels or chains; years beside two named
-    things, and of all works of a language, with a tag or the like; and what happens in a story, and tags, but of the works of a
-    person.
+    things, and of all works of a language, with a tag or the like; and what happens in a story, and tags, but of the
+    works of a person.
     """
     plan = kb.session.resolved(template.tree(), template.expression)
     types = {operator.type or "" for operator in operators(plan.root)}
