@@ -17,7 +17,7 @@ from kbkit.english.frames import frame_file
 from kbkit.english.words import inflections, lemmas_of, may_be_person, singular
 
 _SLOT = re.compile(
-    r"\{([A-C])(?:(:(?:mod|thing|with|date|clause|noun|group|adjective|year|plain))|\.(rest|short|joint|again|in|mod|bare|other|with|date|be|clause|which|verb|not|notbare|notwith|notbe|notclause|notverb|nothave))?\}"
+    r"\{([A-C])(?:(:(?:mod|thing|with|date|clause|verb|noun|group|adjective|year|plain))|\.(rest|short|joint|again|in|mod|bare|other|with|date|be|clause|which|that|verb|not|notbare|notwith|notbe|notclause|notverb|nothave))?\}"
 )
 _CLAUSE = re.compile(r"(?:that|who|whose|(?:[a-z]+ or )?[a-z]+ (?:which|whom)) ")
 _NOT_AFTER_BE = re.compile(
@@ -37,6 +37,8 @@ _MIDDLE = re.compile(r"[a-z ]+ (?:which|whom) |with .* as an? ")
 GENRE = re.compile(r"in the (.+) genre")
 """A rest whose name may precede the head: *Comedy movies*."""
 _PEOPLE = re.compile(r".+(?:ian|wright|eur|smith|pher|nomer)s?")
+_SUBJECT = re.compile(r"that (?!an? |the )[a-z]+ ")
+"""A clause whose subject is the head."""
 _VERB = re.compile(r"(that|who) ((?!an? |the )[a-z]+(?<!ed))(?= )")
 
 
@@ -295,7 +297,8 @@ def fits(slot: FormSlot, rest: str, before: str = "") -> bool:
         "in": bool(GENRE.fullmatch(rest)),
         "group": precedes,
         "noun": not rest,
-        "verb": rest.startswith(_THAT),
+        "verb": bool(_SUBJECT.match(rest)),
+        "that": bool(_SUBJECT.match(rest)),
         "which": kind_of(rest) == "clause" and not rest.startswith("whose "),
     }
     if wanted in kinds:

@@ -225,7 +225,7 @@ def stand_apart(categories: Categories) -> NDArray[np.bool_]:
 
 
 def of_one_family(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the rows whose categories are of one family, if there are any, and have many members in common.
+    """Return the rows whose categories are of one family, if there are any, each with many members of another.
 
     *With Ann Lee or Bo Li* is plausible for actors who met often, *made in France or in Peru* is not. Labels are
     dropped if there are other families (*tagged christmas or robots* has two unrelated parts), and so are relations
@@ -239,12 +239,12 @@ def of_one_family(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np
     for unfit in (labels, alike):
         kept = preferred(kept, unfit)
     kept = kept if len(kept) else rows
-    related = np.ones(len(kept), bool)
+    related = np.zeros(len(kept), np.int64)
     of_people = np.array([one is not None and one.of_people for one in known])[kept[:, 0]]
     for one, other in combinations(range(kept.shape[1]), 2):
         common, share = _overlap(categories, kept[:, one], kept[:, other])
-        related &= (common >= np.where(of_people, _OFTEN, _COMMON)) & (share >= np.where(of_people, _MET, _TOGETHER))
-    together: NDArray[np.int32] = kept[related]
+        related += (common >= np.where(of_people, _OFTEN, _COMMON)) & (share >= np.where(of_people, _MET, _TOGETHER))
+    together: NDArray[np.int32] = kept[related >= kept.shape[1] - 1]
     return together
 
 

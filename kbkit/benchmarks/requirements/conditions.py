@@ -15,7 +15,7 @@ from kbkit.benchmarks.fit_nodes import are_codes, are_lists
 from kbkit.benchmarks.incomplete import subject_type
 from kbkit.benchmarks.predicates import CONSTANT, unfit_attribute
 from kbkit.benchmarks.requirements.condition_words import POPULATION, WordedCondition, between, equal, flag
-from kbkit.english.attributes import attribute_words, is_flag, is_popularity
+from kbkit.english.attributes import Unit, attribute_words, is_flag, is_popularity
 from kbkit.english.readable import attribute_problem, is_placeholder
 from kbkit.english.types import type_noun
 from kbkit.english.words import YEARS
@@ -37,7 +37,7 @@ _RANKS = (1.0, 1.5, 2.0, 3.0)
 """Ranks at which a threshold is tried, relative to the wanted number of answers."""
 _KNOWN = 3
 """Minimum number of nodes of the type within a bound: one that holds for a single node is that node's name."""
-_CLOSE, _NEAR = 0.1, 0.05
+_CLOSE, _NEAR = 0.1, 0.02
 """Distance of numbers of people from a bound, relative to it, below which they may be on either side by now; and that
 of sizes, on which sources disagree."""
 _FEWEST, _CHOICE = 2, 6
@@ -153,7 +153,7 @@ class Conditions:
             mask = (column >= low) & (column <= high)
             if words.noun == POPULATION and not is_clear(column, low, high):
                 continue
-            if is_size and _has_near(column, low, high):
+            if is_size and not _is_exact(words.unit) and _has_near(column, low, high):
                 continue
             if not are_years and (mask.sum() < _FEWEST or len(column) < _CHOICE):
                 continue
@@ -213,6 +213,11 @@ def is_clear(column: NDArray[np.float64], low: float, high: float) -> bool:
     step = 10.0 ** math.floor(math.log10(abs(bound))) / 2 if bound else 1.0
     is_round = abs(bound / step - round(bound / step)) < _CLOSE
     return is_round and bool((np.abs(column - bound) > _CLOSE * bound).all())
+
+
+def _is_exact(unit: Unit | None) -> bool:
+    """Return whether sources agree on sizes in a unit: on heights in metres, not on areas and the lengths of rivers."""
+    return unit is not None and unit.words in ("metres", "feet")
 
 
 def _has_near(column: NDArray[np.float64], low: float, high: float) -> bool:
