@@ -165,6 +165,7 @@ def _years(attribute: Attribute, low: float, high: float, things: str) -> tuple[
                 [f"between {first} and {last}"] if first and last and high > low + 1 and spans[0][:3] != "the" else when
             )
             words += [ConditionWords(f"was {issued} {s}", f"were {issued} {s}", modifier=f"{issued} {s}") for s in when]
+            words += [ConditionWords(f"came out {s}", f"came out {s}") for s in when]
         decade = spans[0].removeprefix("the ") if spans[0].startswith("the ") else ""
         words += [ConditionWords(f"is from {spans[0]}", f"are from {spans[0]}", before=decade)] if decade else []
         return tuple(words)

@@ -43,6 +43,8 @@ _SLOT = re.compile(r"\{\w+\}")
 _CLOSE = re.compile(r"\{np\} \{vp\}")
 _REDUCED = 0.9
 """Probability that clauses are short: *bordering Chad*, *of Chad*."""
+_SYNONYM = 0.4
+"""Probability that another noun is used, if there is one: *films* for *movies*."""
 _ROLE = 0.1
 """Probability that a query uses a frame of its role."""
 
@@ -174,6 +176,8 @@ def sentences(
     ``is_one``: it has one answer, so that *find all* and *recommend* would promise too much.
     """
     known = frames()
+    if rng.random() < _SYNONYM:
+        phrase = _renamed(phrase)
     phrase = phrase.varied(rng, is_short=any(text.startswith(_WITH) for text in required.modifiers))
     if required.noun:
         phrase = replace(phrase, noun=required.noun, is_plural_only=False)
@@ -252,6 +256,13 @@ def _pool(
         predicate = others or [frame for frame in known.predicate if not _CLOSE.search(frame)]
     inverted = known.inverted if has_kind else ()
     return [*(things if fits else ()), *(predicate if required.several else ()), *inverted]
+
+
+def _renamed(phrase: NounPhrase) -> NounPhrase:
+    """Return a phrase with another noun for its things; as it is without one, or if a clause has the noun too."""
+    other: str = frame_file("searches")["nouns"].get(phrase.noun, "")
+    words = " ".join(f"{one.plural} {one.reduced}" for one in phrase.clauses)
+    return replace(phrase, noun=other) if other and phrase.noun not in words else phrase
 
 
 def _follows(clause: Clause) -> bool:

@@ -249,7 +249,7 @@ def _relation_header(joins: Sequence[Join], node_type: NodeType) -> str:
 
 
 def _shown(kb: KnowledgeBase, wanted: pl.DataFrame, related: Sequence[Mapping[int, Sequence[int]]]) -> dict[int, str]:
-    """Return a name for each node that is unique in the table: with its type or key if others have the same name."""
+    """Return a name for each node that is unique in its type: with its key if others have the same name."""
     others = {node for values in related for neighbors in values.values() for node in neighbors}
     frame = _ids(sorted({*wanted["id"].to_list(), *others}))
     sql = (
@@ -259,13 +259,10 @@ def _shown(kb: KnowledgeBase, wanted: pl.DataFrame, related: Sequence[Mapping[in
     rows = kb.tables.lookup(sql, frames={"kbkit_wanted": frame}).rows()
     names = {node: " ".join(name.replace(", ", " ").split()) if node in others else " ".join(name.split())
              for node, _, _, name in rows}  # fmt: skip
-    shared = Counter(name.casefold() for name in names.values())
     of_type = Counter((names[node].casefold(), kind) for node, kind, _, _ in rows)
     for node, kind, key, _ in rows:
-        name = names[node]
-        if shared[name.casefold()] > 1:
-            is_unique = of_type[name.casefold(), kind] == 1
-            names[node] = f"{name} ({type_noun(kind) if is_unique else key})"
+        if of_type[names[node].casefold(), kind] > 1 and key != names[node]:
+            names[node] += f" ({key})"
     return names
 
 
