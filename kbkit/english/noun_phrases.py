@@ -272,8 +272,12 @@ def in_order(texts: Sequence[str]) -> str:
 
 
 def _place(text: str) -> int:
-    """Return the place of a text after a noun: years and amounts, *by*, *in*, participles, *with*, *starring*, tags."""
+    """Return the place of a text after a noun: groups, years and amounts, *by*, *in*, participles, *with*, *starring*,
+    tags.
+    """
     first, _, rest = text.partition(" ")
+    if text.startswith(_OF):
+        return -1
     if text.startswith(_TAGGED) or _QUOTED.search(text):
         return _PARTICIPLE + 3
     if text.startswith(_BY):
