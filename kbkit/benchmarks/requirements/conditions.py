@@ -40,9 +40,9 @@ _KNOWN = 3
 _CLOSE, _NEAR = 0.1, 0.02
 """Distance of numbers of people from a bound, relative to it, below which they may be on either side by now; and that
 of sizes, on which sources disagree."""
-_FEWEST, _CHOICE = 2, 6
-"""Candidates that must meet a bound of an amount or have a value, and that a bound chooses from: of fewer, a person
-asks for the largest."""
+_FEWEST, _CHOICE, _MANY = 2, 6, 10
+"""Candidates that must meet a bound of an amount or have a value; those that a bound chooses from, as of fewer a person
+asks for the largest; and those of which one alone may meet it."""
 _YEARS = 5
 _UNUSUAL = 0.1
 """Fraction of the nodes of the type that must be within a bound that a single candidate meets: *countries of at least
@@ -155,7 +155,8 @@ class Conditions:
                 continue
             if is_size and not _is_exact(words.unit) and _has_near(column, low, high):
                 continue
-            if not are_years and (mask.sum() < _FEWEST or len(column) < _CHOICE):
+            least = 1 if len(column) >= _MANY else _FEWEST
+            if not are_years and (mask.sum() < least or len(column) < _CHOICE):
                 continue
             every = self._all(attribute)
             within = ((every >= low) & (every <= high)).sum()

@@ -20,7 +20,7 @@ Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 _MAX_VALUE = 50
 _FILLED = 0.75
 """Minimum fraction of the rows with a value in a column that a condition uses."""
-_MOST = 0.5
+_MOST = 0.8
 """Maximum fraction of the rows with a value: *whose status is member* leaves out nearly none."""
 _GRADE = "rating"
 """The last word of columns with grades such as *PG-13*."""
