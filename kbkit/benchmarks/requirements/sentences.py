@@ -215,12 +215,7 @@ def sentences(
         is_long=" that " in plural or " who " in plural, has_kind=bool(kind),
     )  # fmt: skip
     plain = "Which {np} {vp}?" if required.several else "What are the {things}?"
-    if not (phrase.clauses or required.several):  # not: Of the physicists
-        pool = [frame for frame in pool if _LISTING.match(frame)] or pool
-    if is_one:
-        pool = [frame for frame in pool if frame not in known.choice and " all {" not in frame] or pool
-    if phrase.is_other:  # not: of all other movies by X, which are from 1998
-        pool = [frame for frame in pool if not _PARTITIVE.match(frame)] or pool
+    pool = _suited(pool, known, phrase, is_bare=not (phrase.clauses or required.several), is_one=is_one)
     # Prefer short frames, so that queries have fewer words in common.
     weight = np.array([1 / (1 + len(_SLOT.sub("", frame).split())) for frame in pool])
     frame = pool[int(rng.choice(len(pool), p=weight / weight.sum()))]
@@ -256,6 +251,16 @@ def _pool(
         predicate = others or [frame for frame in known.predicate if not _CLOSE.search(frame)]
     inverted = known.inverted if has_kind else ()
     return [*(things if fits else ()), *(predicate if required.several else ()), *inverted]
+
+
+def _suited(pool: Sequence[str], known: Frames, phrase: NounPhrase, *, is_bare: bool, is_one: bool) -> list[str]:
+    """Return the frames that suit a phrase without clauses, with one answer, or with *other*; all if none does."""
+    frames = [frame for frame in pool if _LISTING.match(frame) or not is_bare] or list(pool)  # not: Of the physicists
+    if is_one:
+        frames = [frame for frame in frames if frame not in known.choice and " all {" not in frame] or frames
+    if phrase.is_other:  # not: of all other movies by X, which are from 1998
+        frames = [frame for frame in frames if not _PARTITIVE.match(frame)] or frames
+    return frames
 
 
 def _renamed(phrase: NounPhrase) -> NounPhrase:
