@@ -6,6 +6,7 @@ about, its answers are whole; where it holds only what that needs, they are not.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from itertools import permutations
@@ -38,6 +39,12 @@ ODD = "an answer has facts that rarely go together"
 _TELLS, _USUALLY, _AS_OFTEN, _FEW_VALUES = 0.3, 0.15, 0.9, 100
 """How much one value must say of another; fraction of the things with a value that have a usual other one, also
 relative to that of all things; and maximum number of values."""
+DOUBTED = "a fact that the KB itself qualifies"
+_QUALIFIED = re.compile(
+    r"(?i)(?:alleged|claimed|contested|de facto|deprecated|disputed|doubtful|former|pending|planned|possible|probable"
+    r"|proposed|provisional|suspended|uncertain|unofficial|unrecogni[sz]ed|withdrawn)(?:ly)?\b.*"
+)
+"""Values of an attribute of an edge that qualify what it says."""
 Ints = NDArray[np.int64]
 
 
@@ -188,6 +195,33 @@ def _lacking(kb: KnowledgeBase, node_type: str | None, way: tuple[str, bool]) ->
         known |= ~np.any([kb.session.move(name, True).ranges(members)[1] > 0 for name in like], axis=0)
     lacking: list[int] = members[~known].tolist()
     return sorted(set(lacking) - fragments(kb))
+
+
+@once
+def doubted(kb: KnowledgeBase) -> dict[str, frozenset[tuple[int, int]]]:
+    """Return for some relations the edges (head, tail) that an attribute of theirs qualifies: *claimed*, *de facto*.
+
+    Whether a country with a *de facto* language has it *as an official language* is a matter of opinion.
+    """
+    return {one.name: edges for one in kb.schema.relations if (edges := _doubted(kb, one))}
+
+
+def _doubted(kb: KnowledgeBase, relation: Relation) -> frozenset[tuple[int, int]]:
+    edges: set[tuple[int, int]] = set()
+    for attribute in relation.attributes:
+        if attribute.type == "VARCHAR":
+            column, table = quote(attribute.name), quote(relation.table)
+            values = kb.tables.rows(f"SELECT DISTINCT {column} FROM {table} WHERE {column} IS NOT NULL")
+            found = [value for (value,) in values if _QUALIFIED.fullmatch(value)]
+            sql = f"SELECT head, tail FROM {table} WHERE list_contains($found, {column})"
+            edges.update(kb.tables.rows(sql, {"found": found}) if found else ())
+    return frozenset(edges)
+
+
+def doubted_of(kb: KnowledgeBase, relations: Iterable[str], node: int) -> frozenset[int]:
+    """Return the nodes that a qualified edge of some relations joins to a node."""
+    edges = [edge for name in relations for edge in doubted(kb).get(name, ()) if node in edge]
+    return frozenset(tail if head == node else head for head, tail in edges)
 
 
 @once

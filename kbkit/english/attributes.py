@@ -42,7 +42,8 @@ EXPANDED = {"max": "maximum", "min": "minimum", "avg": "average"}
 _LOCATED = {"base": "is", "headquarters": "are", "home": "is", "main office": "is", "office": "is", "seat": "is"}
 """Attributes whose values are places where a thing has it, and their verb."""
 _WHOLE = {"gross": "gross revenue"}
-_ACRONYMS = frozenset(("doi", "eu", "gdp", "id", "imdb", "isbn", "uk", "un", "url", "us"))
+ACRONYMS = frozenset(("doi", "eu", "gdp", "id", "imdb", "isbn", "uk", "un", "url", "us"))
+"""Words of names in lower case that are abbreviations."""
 _INTEGERS = frozenset(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"))
 _NUMBER_OF = frozenset(("num", "number", "count", "n"))
 
@@ -105,5 +106,5 @@ def _expanded(words: Sequence[str]) -> str:
         words = [words[0].lower()]
     if all(word.islower() for word in words):
         words = expanded(words)
-    text = " ".join(word.upper() if word in _ACRONYMS else EXPANDED.get(word.casefold(), word) for word in words)
+    text = " ".join(word.upper() if word in ACRONYMS else EXPANDED.get(word.casefold(), word) for word in words)
     return _WHOLE.get(text, text)

@@ -110,7 +110,7 @@ def _modifier(things: str, label: str, noun: str) -> str:
     return reduced if reduced and divided(f"{things} {reduced} {NAME}")[0] == things else ""
 
 
-def of_tail(domain: str, label: str) -> str:
+def of_tail(domain: str, label: str, other: str = "") -> str:
     """Return the pattern of tails that share a head: ``movies directed by {name}``, ``in which {name} acted``."""
     things = type_plural(domain)
     also = ALSO.fullmatch(label)
@@ -128,7 +128,9 @@ def of_tail(domain: str, label: str) -> str:
         return f"{things} {by.partition(' ')[2]} {NAME}"
     if verb:
         return f"{things} {who_or_that(domain)} {verb.plural} {NAME}"
-    if short := _without_verb(f"^{clause}"):  # crossed or bordered by the Danube
+    if short := _without_verb(f"^{clause}: {type_noun(other)}" if other else "") or _without_verb(
+        f"^{clause}"
+    ):  # crossed or bordered by the Danube
         return f"{things} {short} {NAME}"
     clause = without_place(label, clause)
     match = _STRANDED.fullmatch(clause)

@@ -54,18 +54,26 @@ def with_role(clause: Clause, role: str, name: str) -> tuple[Clause, ...]:
     )
 
 
-def of_role(clause: Clause, shared: str, role: str) -> tuple[Clause, ...]:
-    """Return a clause and its other words with *the director of X* for *the same person as X*."""
-    return tuple(
+def of_role(clause: Clause, shared: str, role: str, name: str) -> Clause:
+    """Return a clause with *the director of X* for *the same person as X* and its other words.
+
+    *Films by the director of X*, if there are such words, not *directed by the director of X*.
+    """
+    person = f"the {role} of {name}"
+    if any(way.reduced == f"by {shared}" for way in clause.others):
+        by = Clause(f"is by {person}", f"are by {person}", f"by {person}")
+        return replace(by, others=with_role(by, role, name))
+    ways = tuple(
         replace(
             way,
-            singular=way.singular.replace(shared, role),
-            plural=way.plural.replace(shared, role),
-            reduced=way.reduced.replace(shared, role),
+            singular=way.singular.replace(shared, person),
+            plural=way.plural.replace(shared, person),
+            reduced=way.reduced.replace(shared, person),
             others=(),
         )
         for way in (clause, *clause.others)
     )
+    return replace(clause, others=(*ways, *with_role(clause, role, name)))
 
 
 def in_role(text: str) -> str:

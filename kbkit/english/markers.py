@@ -57,6 +57,6 @@ def untelling(name: str, node_type: str) -> str:
     if not words or name.casefold() in _listed("kept") or _OF_THING.fullmatch(name):
         return STORED
     kinds = lemmas_of(name.casefold()) if " " not in name else {}
-    if kinds and ("NOUN" not in kinds or "ADJ" in kinds or name.casefold() in _listed("vague")):
-        return NO_TOPIC  # real, own, dark
+    if kinds and ("NOUN" not in kinds or "ADJ" in kinds or name.casefold() in _listed("vague") | _listed("themes")):
+        return NO_TOPIC  # real, own, love
     return CRUDE if is_crude(name) else ""

@@ -17,7 +17,7 @@ from kbkit.english.frames import frame_file
 from kbkit.english.words import inflections, lemmas_of, may_be_person, singular
 
 _SLOT = re.compile(
-    r"\{([A-C])(?:(:(?:mod|thing|with|date|clause|noun|group|adjective|year|plain))|\.(rest|short|joint|again|in|mod|bare|other|with|date|be|clause|which|not|notbare|notwith|notbe|notclause|notverb))?\}"
+    r"\{([A-C])(?:(:(?:mod|thing|with|date|clause|verb|noun|group|adjective|year|plain))|\.(rest|short|joint|again|in|mod|bare|other|with|date|be|clause|which|that|verb|not|notbare|notwith|notbe|notclause|notverb|nothave))?\}"
 )
 _CLAUSE = re.compile(r"(?:that|who|whose|(?:[a-z]+ or )?[a-z]+ (?:which|whom)) ")
 _NOT_AFTER_BE = re.compile(
@@ -28,7 +28,8 @@ _NOT_AFTER_BE = re.compile(
 """Modifiers that would need another verb than are, or another tense."""
 PEOPLE = "people"
 """The head of phrases with a rest that may follow a noun for people: *chemists who are citizens of France*."""
-_IN, _THAT = "in ", "that "
+_IN, _THAT, _WITH = "in ", "that ", "with "
+_NOT_HAVE = "do not have "
 _FROM = "from "
 _DATE = re.compile(r"from \d+")
 _MIDDLE = re.compile(r"[a-z ]+ (?:which|whom) |with .* as an? ")
@@ -36,6 +37,8 @@ _MIDDLE = re.compile(r"[a-z ]+ (?:which|whom) |with .* as an? ")
 GENRE = re.compile(r"in the (.+) genre")
 """A rest whose name may precede the head: *Comedy movies*."""
 _PEOPLE = re.compile(r".+(?:ian|wright|eur|smith|pher|nomer)s?")
+_SUBJECT = re.compile(r"that (?!an? |the )[a-z]+ ")
+"""A clause whose subject is the head."""
 _VERB = re.compile(r"(that|who) ((?!an? |the )[a-z]+(?<!ed))(?= )")
 
 
@@ -155,6 +158,8 @@ def affirmed(rest: str) -> str:
     for yes, no in _denials().items():
         if rest.startswith(no):
             return yes + rest.removeprefix(no)
+    if rest.startswith(_NOT_HAVE):
+        return _WITH + rest.removeprefix(_NOT_HAVE)
     whose = re.match(r"(whose (?:.+?) (?:is|are) )not ", rest)
     if whose:
         return whose[1] + rest[whose.end() :]
@@ -196,7 +201,7 @@ def _part(slot: FormSlot, phrases: Mapping[str, str], first: str, last: str) -> 
         return "" if is_unclear else _shortened(before, rest)
     if slot.kind.startswith("not"):
         return _negated(slot, rest, (before, divided(phrases[last])[1]))
-    return rest
+    return rest.removeprefix(_THAT) if slot.kind == "verb" else rest
 
 
 def _negated(slot: FormSlot, rest: str, others: Sequence[str]) -> str:
@@ -204,6 +209,8 @@ def _negated(slot: FormSlot, rest: str, others: Sequence[str]) -> str:
 
     *That use the euro but are not members of X*, but not: *that star Ann Lee but do not star Jo Lee*.
     """
+    if slot.kind == "nothave":
+        return _NOT_HAVE + rest.removeprefix(_WITH)
     if slot.kind != "notverb":
         return denied(rest)
     is_other_clause = others[-1].startswith(_THAT) and not any(_shortened(other, rest) for other in others)
@@ -272,7 +279,7 @@ def lengthened(before: str, short: str) -> list[str]:
 def fits(slot: FormSlot, rest: str, before: str = "") -> bool:
     """Return whether the rest of a phrase is of the kind that a slot wants; ``before`` is that of the first phrase."""
     wanted = slot.kind.removeprefix(":").removeprefix("not")
-    is_mod, has_with, is_date = kind_of(rest) == "mod", rest.startswith("with "), bool(_DATE.fullmatch(rest))
+    is_mod, has_with, is_date = kind_of(rest) == "mod", rest.startswith(_WITH), bool(_DATE.fullmatch(rest))
     is_bare, is_second = is_mod and not has_with and not GENRE.fullmatch(rest), not GENRE.fullmatch(before)
     genre = GENRE.fullmatch(rest)
     precedes = genre is not None and not genres.stands_apart(genre[1])
@@ -283,13 +290,15 @@ def fits(slot: FormSlot, rest: str, before: str = "") -> bool:
         "thing": is_bare and not is_date,
         "plain": not rest,
         "with": has_with,
+        "have": has_with,
         "date": is_date,
         "year": is_date,
         "adjective": precedes,
         "in": bool(GENRE.fullmatch(rest)),
         "group": precedes,
         "noun": not rest,
-        "verb": rest.startswith(_THAT),
+        "verb": bool(_SUBJECT.match(rest)),
+        "that": bool(_SUBJECT.match(rest)),
         "which": kind_of(rest) == "clause" and not rest.startswith("whose "),
     }
     if wanted in kinds:

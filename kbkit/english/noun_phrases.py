@@ -22,7 +22,7 @@ _AS_NOUN = re.compile(r"(?:is|are each|are) the (?!basis|home|subject|work)(\w+)
 _OF_KIND = re.compile(r"is an? ((?:[\w-]+ )+)([\w-]+) (of .+)")
 _DENIED = re.compile(r"(?:do|does|did|is|are|was|were) not ")
 _ONE_OF_A_KIND = re.compile(r"of an? ")
-_WITH, _BY = "with ", "by "
+_WITH, _BY, _OF = "with ", "by ", "of "
 _HAVING = (_WITH, "home to ")
 _TAGGED = "tagged "
 _QUOTED = re.compile(r"^with the keywords? ")
@@ -30,6 +30,8 @@ _WHEN = re.compile(r"\d|before \d|after \d|the \d")
 _AMOUNT = re.compile(r"(?:over|under|at least|at most) ")
 _PARTICIPLE = 3
 """Place of participles after a noun; see :func:`_place`."""
+_OPEN = (_PARTICIPLE + 1, _PARTICIPLE + 2)
+"""Places of *with* and of participles such as *starring*, after which a name ends."""
 _LINKED = ("from ", "in ", _WITH, _TAGGED)
 """How modifiers begin that may precede others."""
 
@@ -64,16 +66,23 @@ class NounPhrase:
             text.startswith(_HAVING) for text in modifiers
         )  # not: 900 votes tagged 'love', or coming from Peru
         nouns = [one.plural if is_plural else one.singular for one in self.clauses if one.is_after]
-        after = [clause for clause in self.clauses if not clause.before and not clause.is_after]
-        if nouns and is_with:  # the population is that of the capitals, not of Peru
+        after = [_by(one, modifiers) for one in self.clauses if not one.before and not one.is_after]
+        if nouns:  # the population is that of the capitals, not of Peru; not: languages of Peru of the Arawak family
             held = [text.removeprefix(_WITH) for text in modifiers if text.startswith(_WITH)]
-            modifiers = [text for text in modifiers if not text.startswith(_WITH)]
+            groups = [text.removeprefix(_OF) for text in modifiers if text.startswith(_OF)]
+            modifiers = [text for text in modifiers if not text.startswith((_WITH, _OF))]
             after += [Clause(f"has {text}", f"have {text}") for text in held]
-        reduced = [one for one in after if reduce and one.reduced and _may_follow(one.reduced, modifiers)]
+            after += [Clause(f"belongs to {text}", f"belong to {text}") for text in groups]
+        short = [one for one in after if one.reduced and (reduce or not one.is_subject or one.reduced.startswith(_BY))]
+        reduced = [one for one in short if _may_follow(one.reduced, modifiers)]
         reduced = [one for one in reduced if not is_with or _place(one.reduced) < _PARTICIPLE]
-        short = [clause.reduced for clause in reduced]
-        having = [text.removeprefix(_WITH) for text in short if text.startswith(_WITH)]
-        short = [text for text in short if not text.startswith(_WITH)]
+        texts = [*modifiers, *(one.reduced for one in reduced)]
+        if any(text.startswith(_TAGGED) or _QUOTED.match(text) for text in texts):  # not: with Ann Lee tagged 'love'
+            reduced = [one for one in reduced if _place(one.reduced) not in _OPEN]
+        elif any(one.reduced.startswith(_WITH) for one in reduced):  # not: with Thai as a language bordering Laos
+            reduced = [one for one in reduced if _place(one.reduced) != _OPEN[-1]]
+        having = [one.reduced.removeprefix(_WITH) for one in reduced if one.reduced.startswith(_WITH)]
+        shorts = [one.reduced for one in reduced if not one.reduced.startswith(_WITH)]
         full = [clause for clause in after if clause not in reduced]
         who = "who" if self.is_people else "that"
         texts = [clause.plural if is_plural else clause.singular for clause in full]
@@ -83,12 +92,12 @@ class NounPhrase:
             pronouns = [who if clause.is_subject else "that" for clause in full]
             parts = [f"{pronoun} {text}" for pronoun, text in zip(pronouns, texts, strict=True)]
         parts += [f"whose {clause}" for clause in whose]
-        tags = [text.removeprefix(_TAGGED) for text in (*modifiers, *short) if text.startswith(_TAGGED)]
+        tags = [text.removeprefix(_TAGGED) for text in (*modifiers, *shorts) if text.startswith(_TAGGED)]
         if len(tags) > 1:  # not: tagged 'fairy tale' tagged 'princess'
             modifiers = [text for text in modifiers if not text.startswith(_TAGGED)]
-            short = [_TAGGED + " and ".join(tags), *(text for text in short if not text.startswith(_TAGGED))]
-        short = [*([_WITH + " and ".join(having)] if having else []), *short]
-        noun = [self.head(is_plural=is_plural), *nouns, in_order([*modifiers, *short])]
+            shorts = [_TAGGED + " and ".join(tags), *(text for text in shorts if not text.startswith(_TAGGED))]
+        shorts = [*([_WITH + " and ".join(having)] if having else []), *shorts]
+        noun = [self.head(is_plural=is_plural), *nouns, in_order([*modifiers, *shorts])]
         return " ".join(filter(None, (*noun, listed(parts))))
 
     @property
@@ -151,8 +160,10 @@ class NounPhrase:
             single, many, short = (re.sub(rf"\b{re.escape(one)}\b", found, text) for text in texts)
             others = tuple(said(way) for way in clause.others if f"{several} " not in f"{way.plural} {way.reduced}")
             verb, _, name = single.partition(f" the {noun} of ")
-            if is_only and name and roles().get(verb) == noun:
-                others += with_role(Clause(single, many, short), noun, name)
+            if is_only and name and roles().get(verb) == noun:  # by the director of X, not: directed by the director
+                by = next((way for way in others if way.reduced.startswith(_BY)), None)
+                own = Clause(f"is {by.reduced}", f"are {by.reduced}", by.reduced) if by else Clause(single, many, short)
+                return replace(own, others=(*(() if by else others), *with_role(own, noun, name)))
             return replace(clause, singular=single, plural=many, reduced=short, others=others)
 
         return replace(self, clauses=tuple(map(said, self.clauses)))
@@ -179,7 +190,7 @@ class NounPhrase:
         """Return the phrase with *a country that X lies in* for *the same country as X*, if ``are_several``.
 
         ``roles``: what the shared thing is of X by verb; *shares an actor with X* for *stars the same person as X*.
-        ``only``: what it is if X has one; *directed by the director of X* says the same as *by the same person as X*.
+        ``only``: what it is if X has one; *by the director of X* says the same as *by the same person as X*.
         """
         one = f"the same {noun} as {name}"
 
@@ -191,8 +202,7 @@ class NounPhrase:
                 return Clause(f"shares {shared}", f"share {shared}", f"sharing {shared}" if clause.reduced else "")
             if not are_several:
                 role = (only or {}).get(verb) if is_whole else None
-                ways = (*of_role(clause, one, f"the {role} of {name}"), *with_role(clause, role, name)) if role else ()
-                return replace(clause, others=ways) if role else clause
+                return of_role(clause, one, role, name) if role else clause
             is_negated = "not" in verb.split(" ")
             several = f"{'any' if is_negated else 'one'} of the same {plural(noun)} as {name}"
             if is_whole and _VERB.fullmatch(verb):
@@ -204,10 +214,16 @@ class NounPhrase:
 
         return replace(self, clauses=tuple(map(replaced, self.clauses)))
 
-    def varied(self, rng: np.random.Generator) -> NounPhrase:
-        """Return the phrase with its clauses in a random order, each as it is or in other words."""
+    def varied(self, rng: np.random.Generator, *, is_short: bool = False) -> NounPhrase:
+        """Return the phrase with its clauses in a random order, each as it is or in other words.
+
+        Clauses whose object is the noun are short: *countries crossed or bordered by the Drava*; with ``is_short``, as
+        a modifier with *with* follows, they begin with a preposition. Of several clauses one is long at most.
+        """
         clauses = [self.clauses[at] for at in rng.permutation(len(self.clauses)).tolist()]
         ways = [_ways(clause) for clause in clauses]
+        ways = [way if way[0].is_subject else _placed(way, is_short=is_short) for way in ways]
+        ways = [way if not at else [one for one in way if not _is_long(one)] or way for at, way in enumerate(ways)]
         chosen = tuple(_drawn(way, rng) for way in ways)
         chosen = tuple(sorted(chosen, key=lambda one: bool(_DENIED.match(one.plural))))
         return replace(self, clauses=chosen).as_noun().with_genre()
@@ -255,8 +271,12 @@ def in_order(texts: Sequence[str]) -> str:
 
 
 def _place(text: str) -> int:
-    """Return the place of a text after a noun: years and amounts, *by*, *in*, participles, *with*, *starring*, tags."""
+    """Return the place of a text after a noun: groups, years and amounts, *by*, *in*, participles, *with*, *starring*,
+    tags.
+    """
     first, _, rest = text.partition(" ")
+    if text.startswith(_OF):
+        return -1
     if text.startswith(_TAGGED) or _QUOTED.search(text):
         return _PARTICIPLE + 3
     if text.startswith(_BY):
@@ -279,12 +299,28 @@ def _may_follow(text: str, modifiers: Sequence[str]) -> bool:
     return not (is_open and any(one.endswith("ing") for one in firsts)) and text.partition(" ")[0] not in firsts
 
 
+def _by(clause: Clause, modifiers: Sequence[str]) -> Clause:
+    """Return *by the director of X* for *from the director of X*, if *from* would be said twice."""
+    is_by = clause.plural.startswith(f"are {_BY}") and not _may_follow(clause.reduced, modifiers)
+    return replace(clause, reduced=clause.plural.removeprefix("are ")) if is_by else clause
+
+
 def _joined(texts: Sequence[str]) -> str:
     """Return predicates as one: *star Ann Lee and are in Thai*, *star Ann Lee but are not in Thai*."""
     text = texts[0]
     for before, one in pairwise(texts):
         text += f" {'but' if _DENIED.match(one) and not _DENIED.match(before) else 'and'} {one}"
     return text
+
+
+def _is_long(clause: Clause) -> bool:
+    return not (clause.reduced or clause.before or clause.is_after)
+
+
+def _placed(ways: list[Clause], *, is_short: bool) -> list[Clause]:
+    """Return the short ways, those that begin with a preposition if it must be short, or all."""
+    short = [way for way in ways if way.reduced]
+    return [way for way in short if not is_short or _place(way.reduced) < _PARTICIPLE] or short or ways
 
 
 def _drawn(ways: Sequence[Clause], rng: np.random.Generator) -> Clause:

@@ -147,7 +147,7 @@ class Link:
         if active is None or not is_named or "{}" in active.singular or of_noun(self.label):
             return None
         text = f"{thing} {active.negated(is_plural=False) if is_negated else active.singular}"
-        words = [] if is_negated else _wordings(f"^{active.singular}")
+        words = [] if is_negated else short_wordings(active.singular, self.other)
         short = (_with(one.removeprefix(_SHORT), thing) for one in words)
         return Clause(
             text, text, is_subject=False, others=tuple(Clause(text, text, one, is_subject=False) for one in short)
@@ -207,6 +207,12 @@ def _wordings(phrase: str) -> list[str]:
     """Return the alternative wordings of a verb phrase from ``frames/relations.toml``."""
     known: Mapping[str, list[str]] = frame_file("relations")["wordings"]
     return known.get(phrase, [])
+
+
+def short_wordings(phrase: str, subject: str | None) -> list[str]:
+    """Return the wordings for a noun that is the object of a verb phrase: *on the Caspian Sea*."""
+    own = _wordings(f"^{phrase}: {type_noun(subject)}") if subject else []
+    return own or _wordings(f"^{phrase}")
 
 
 def _worded_otherwise(verb: VerbPhrase, thing: str, *, is_named: bool) -> tuple[Clause, ...]:

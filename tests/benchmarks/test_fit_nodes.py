@@ -12,6 +12,7 @@ import kbkit
 from kbkit.answers.sample_sets import SampleRequest
 from kbkit.answers.templates import Template
 from kbkit.benchmarks import fit_nodes
+from kbkit.benchmarks.incomplete import doubted
 from kbkit.benchmarks.quest import categories, sample
 from kbkit.benchmarks.quest.grammar import grammar
 from kbkit.benchmarks.quest.settings import QuestSettings
@@ -143,12 +144,41 @@ def test_unions_join_categories_that_share_many_members(world: KnowledgeBase) ->
     found = categories.build(world, "country")
     drawn = sample.candidates(found, grammar().shape("_ or _"), request())
     members = {number: set(found.sets.matrix[[number]].indices.tolist()) for number in set(drawn.rows.ravel().tolist())}
-    assert len(drawn.rows) > 20
-    for one, other in each(drawn.rows.tolist(), 20):
-        common = members[one] & members[other]
-        assert len(common) >= max(2, 0.3 * min(len(members[one]), len(members[other])))
+    assert len(drawn.rows) > 10
+    for one, other in each(drawn.rows.tolist(), 10):
+        common, every = members[one] & members[other], members[one] | members[other]
+        assert len(common) >= max(2, 0.25 * len(every))
         assert found.items[one].family == found.items[other].family
         assert not {found.named[one], found.named[other]} & (members[one] | members[other])  # no answer is named
+
+
+def test_facts_that_an_attribute_qualifies_decide_about_no_answer(world: KnowledgeBase) -> None:
+    edges = doubted(world)["speaks"]
+    rows = world.sql("SELECT head, tail FROM speaks WHERE status = 'de facto'").rows()
+    assert edges == set(rows)
+    assert len(edges) > 10
+    found = categories.build(world, "country")
+    doubtful = {
+        number: {head for head, tail in edges if tail == found.named[number]} for number in range(len(found.items))
+    }
+    checked = 0
+    for template in ("_", "_ that are also _", "_ that are not _"):
+        drawn = sample.candidates(found, grammar().shape(template), request())
+        for row, numbers in enumerate(drawn.rows.tolist()):
+            answers = set(drawn.answers.indices[drawn.answers.indptr[row] : drawn.answers.indptr[row + 1]].tolist())
+            assert not any(doubtful[number] & answers for number in numbers)
+            checked += any(doubtful[number] for number in numbers)
+    assert checked
+
+
+def test_exclusions_leave_out_what_the_others_often_are(world: KnowledgeBase) -> None:
+    found = categories.build(world, "country")
+    drawn = sample.candidates(found, grammar().shape("_ that are not _"), request())
+    members = {number: set(found.sets.matrix[[number]].indices.tolist()) for number in set(drawn.rows.ravel().tolist())}
+    every = len(world.answers("country"))
+    for one, other in each(drawn.rows.tolist(), 3):
+        share = len(members[one] & members[other]) / len(members[one])
+        assert share >= 0.5 or share >= max(0.2, 3 * len(members[other]) / every)
 
 
 def test_labels_and_lists_that_are_not_whole_are_not_denied(films: KnowledgeBase) -> None:

@@ -259,18 +259,24 @@ def test_a_value_that_is_missing_or_one_of_several_is_no_condition(tmp_path: Pat
     (tmp_path / "edges.csv").write_text("head,relation,tail\na,likes,b\n")
     with kbkit.ingest("table", tmp_path, out=tmp_path / "g.kb") as kb:
         known, ids = conditions.Conditions(kb, "tongue"), kb.answers("tongue").ids.tolist()
-        tests = {condition.attribute for condition, _ in known.options(known.values(ids[:3]), 0, 1)}
+        tests = {condition.attribute for condition, _ in known.options(known.values([*ids[:3], *ids[4:]]), 0, 1)}
         assert tests == {"letters"}
         assert not known.options(known.values(ids), 0, 1)
 
 
-@pytest.mark.parametrize(("others", "is_asked"), [("", False), ("d,tongue,D,90\ne,tongue,E,95\n", True)])
-def test_a_bound_holds_for_several_nodes_of_the_type(others: str, is_asked: bool, tmp_path: Path) -> None:
-    (tmp_path / "nodes.csv").write_text(f"key,type,name,letters\na,tongue,A,3\nb,tongue,B,4\nc,tongue,C,80\n{others}")
-    (tmp_path / "edges.csv").write_text("head,relation,tail\na,likes,b\n")
+@pytest.mark.parametrize(("others", "few", "is_asked"), [("", 6, False), ("90", 6, True), ("90", 5, False)])
+def test_a_bound_holds_for_several_nodes_and_chooses_among_some(
+    others: str, few: int, is_asked: bool, tmp_path: Path
+) -> None:
+    values = ["80", "85", "3", "3", "3", "3", *others.split()]
+    rows = [f"t{at},tongue,T {at},{value}" for at, value in enumerate(values)]
+    (tmp_path / "nodes.csv").write_text("\n".join(["key,type,name,letters", *rows]) + "\n")
+    (tmp_path / "edges.csv").write_text("head,relation,tail\nt0,likes,t1\n")
     with kbkit.ingest("table", tmp_path, out=tmp_path / "g.kb") as kb:
         known, ids = conditions.Conditions(kb, "tongue"), kb.answers("tongue").ids.tolist()
-        assert bool(known.options(known.values(ids[:3]), 2, 1)) == is_asked
+        options = known.options(known.values(ids[:few]), 0, 2)
+        assert bool(options) == is_asked
+        assert all(mask.sum() > 1 for _, mask in options)
 
 
 def test_conditions_are_checked_by_the_type_of_each_candidate(tmp_path: Path) -> None:

@@ -110,8 +110,7 @@ class _Maker:
         if person:
             self._deictic = (THEY, THEY, SubjectReference.noun(f"this {noun}") if short else THEY)
         else:
-            more = (SubjectReference.noun(f"this {noun}"), SubjectReference.noun(f"that {noun}")) if short else (IT, IT)
-            self._deictic = (IT, *more)
+            self._deictic = (IT, SubjectReference.noun(f"this {noun}") if short else IT, IT)
 
     def voice(self, *, is_related: bool) -> dict[tuple[str, str], list[str]]:
         """Return the texts of the voice forms, three each; those of equal number have the same core and frame."""

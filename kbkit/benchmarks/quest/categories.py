@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from kbkit.answers import syntax
 from kbkit.answers.parse import parse
-from kbkit.answers.sample_sets import AnswerSets, splitmix64
+from kbkit.answers.sample_sets import AnswerSets, matrix_of, splitmix64
 from kbkit.benchmarks.fit_nodes import (
     are_cut,
     are_whole,
@@ -22,7 +22,7 @@ from kbkit.benchmarks.fit_nodes import (
     is_optional,
     is_sparse,
 )
-from kbkit.benchmarks.incomplete import doubtful_nodes, fragments, odd_nodes
+from kbkit.benchmarks.incomplete import doubted_of, doubtful_nodes, fragments, odd_nodes
 from kbkit.benchmarks.left_out import REASON, LeftOutWords
 from kbkit.benchmarks.quest.families import Family, families, family_of
 from kbkit.english.attributes import attribute_words
@@ -55,7 +55,7 @@ class KnownValues:
     needs no value (:func:`is_optional`); ``are_sparse``: most nodes have no value (:func:`is_sparse`); ``mean``: the
     mean number of values of the nodes that have one; ``are_grades``: they are ratings or the like; ``are_cut``: the
     source lists only the first few (:func:`are_cut`), though not of labels, which are read as such; ``are_years``: they
-    are years.
+    are years; ``are_alike``: they are of the type of the nodes.
     """
 
     nodes: NDArray[np.bool_]
@@ -68,6 +68,7 @@ class KnownValues:
     are_grades: bool = False
     are_cut: bool = False
     are_years: bool = False
+    are_alike: bool = False
 
     @classmethod
     def of(cls, counts: NDArray[np.int64], family: Family, domain: str, members: int) -> KnownValues:
@@ -80,8 +81,8 @@ class KnownValues:
         mean = float(known.mean()) if len(known) else 0.0
         grades = bool(family.other) and type_noun(family.other).rpartition(" ")[2] in GRADES
         cut = not labels and are_cut(known)
-        years = _are_years(family)
-        return cls(counts > 0, are_whole(known), people, labels, optional, sparse, mean, grades, cut, years)
+        years, alike = _are_years(family), bool(other) and other == domain
+        return cls(counts > 0, are_whole(known), people, labels, optional, sparse, mean, grades, cut, years, alike)
 
 
 @dataclass
@@ -92,7 +93,7 @@ class Categories:
     categories, by reason; ``in_files`` counts all groups from files, by family; ``groups`` are those by node. ``known``
     are the values of the nodes of each family, except of those from files; ``merged`` nodes are several things, and
     ``fragments`` are of another kind than their type says; ``odd`` nodes, by family, have a doubtful value; ``named``
-    has the node that each category names, or -1.
+    has the node that each category names, or -1, and ``doubted`` the nodes that it may or may not have as members.
     """
 
     domain: str
@@ -107,6 +108,7 @@ class Categories:
     fragments: frozenset[int] = frozenset()
     odd: dict[str, frozenset[int]] = field(default_factory=dict)
     named: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    doubted: Any = None
 
     def by_family(self) -> dict[str, int]:
         """Return the number of categories by family."""
@@ -161,14 +163,29 @@ def build(
     found_here.groups = groups
     found_here.merged, found_here.fragments = doubtful_nodes(kb), fragments(kb)
     found_here.named = np.array([named.get(items[at].expression, -1) for at in keep], np.int64)
+    found_here.doubted = _doubted(kb, found_here.items, found_here.named)
     found_here.odd = {family.id: nodes for family in by_node if (nodes := _odd(kb, family))}
     found_here.known = _known(kb, domain, chosen, groups, items, matrix)
     return found_here
 
 
+def _relations(family: str) -> list[str]:
+    return [part.relation for part in syntax.subtrees(parse(family)) if isinstance(part, syntax.Edge)]
+
+
 def _odd(kb: KnowledgeBase, family: Family) -> frozenset[int]:
-    edges = (part for part in syntax.subtrees(parse(family.id)) if isinstance(part, syntax.Edge))
-    return frozenset().union(*(odd_nodes(kb).get(edge.relation, frozenset()) for edge in edges))
+    return frozenset().union(*(odd_nodes(kb).get(name, frozenset()) for name in _relations(family.id)))
+
+
+def _doubted(kb: KnowledgeBase, items: Sequence[Category], named: NDArray[np.int64]) -> Any:
+    """Return a matrix of the nodes that are doubtful members of each category."""
+    relations = {item.family: _relations(item.family) for item, node in zip(items, named, strict=True) if node >= 0}
+    nodes = [
+        sorted(doubted_of(kb, relations[item.family], node)) if node >= 0 else []
+        for item, node in zip(items, named.tolist(), strict=True)
+    ]
+    sizes = np.array([len(one) for one in nodes], np.int64)
+    return matrix_of(sizes, np.array([node for one in nodes for node in one], np.int32), kb.schema.nodes)
 
 
 def _known(

@@ -20,9 +20,17 @@ from kbkit.english.roles import is_untyped
 from kbkit.english.stems import shares_stem
 from kbkit.english.types import WORKS, type_noun
 
-_RELATED, _TOGETHER, _COMMON, _OFTEN = 0.15, 0.3, 2, 3
-"""Fraction of the members of the smaller of two categories that makes them related if in common, that lets them be the
-parts of a union, and the number of members, in a union that names people more."""
+_COMMON, _OFTEN = 2, 3
+"""Number of members that the parts of a union have in common, and the parts of one that names people."""
+_TOGETHER, _MET = 0.25, 0.2
+"""The same relative to the members of both: *member states of Mercosur or the Andean Community*, not *of OPEC or a
+monetary union in Africa*."""
+_MOST, _MANY, _MORE = 0.5, 0.2, 3
+"""Fraction of the nodes so far that makes an exclusion plausible, and a smaller one that does if it is that many times
+the fraction of all nodes: *vampire films that are not horror films*."""
+_SOME = 0.15
+"""Fraction of the members of each category that must be in the excluded one too, half as many times more than of all
+nodes."""
 _NEARLY = 0.9
 """Fraction of the nodes with a value, relative to the most frequent family, from which nearly all have one."""
 _ONE = 1.05
@@ -32,10 +40,9 @@ _ONE = 1.05
 def deniable(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return the rows whose last category a question may deny.
 
-    It may not if it is a label, if the values of its family are incomplete, if it names a person and the others do not,
-    or if it has few members in common with them: *made in Peru but not directed by Jane Doe* is not plausible, and
-    neither is *with Ann Lee but not with Bo Li* for actors who met once. A job is denied of people with another job
-    only: *citizens of Peru who are not film directors* is not plausible.
+    It may not if it is a label, if the values of its family are incomplete, or if it names a person and the others do
+    not: *made in Peru but not directed by Jane Doe* is not plausible. A job is denied of people with another job only:
+    *citizens of Peru who are not film directors* is not plausible.
     """
     known = [categories.known.get(item.family) for item in categories.items]
     people = np.array([one is not None and one.of_people for one in known])
@@ -44,10 +51,52 @@ def deniable(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int3
     last, others = rows[:, -1], rows[:, :-1]
     fit_here = fit[last] & (~people[last] | people[others].any(axis=1)) & (~jobs[last] | jobs[others].any(axis=1))
     kept: NDArray[np.int32] = rows[fit_here]
-    related = np.ones(len(kept), bool)
-    for column in range(kept.shape[1] - 1):
-        related &= _are_related(categories, kept[:, column], kept[:, -1])
-    return kept[related]
+    return kept
+
+
+def excludes_expected(
+    categories: Categories, rows: NDArray[np.int32], before: NDArray[np.int64], left: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Return the mask of rows whose last category is one that a person expects of the others.
+
+    Of the nodes ``before`` the exclusion, of which some are ``left``, most must be in it, or many more than of all
+    nodes, and so must be the members of one of the others; it must have to do with each of them, except those by year,
+    country and the like. *Vampire films that are not horror films* is plausible, *princess films that are not crime
+    films* is not.
+    """
+    matrix: Any = categories.sets.matrix
+    sizes = np.diff(matrix.indptr)
+    known = [categories.known.get(item.family) for item in categories.items]
+    members = np.array([math.inf if one is None else one.nodes.sum() for one in known])
+    is_general = np.array([one is not None and (one.mean < _ONE or one.are_grades or one.are_years) for one in known])
+    denied = rows[:, -1]
+    every = sizes[denied] / members[denied]
+    of_one, related = np.zeros(len(rows), bool), np.ones(len(rows), bool)
+    for other in rows[:, :-1].T:
+        share = _overlap(categories, other, denied)[0] / sizes[other]
+        of_one |= _is_expected(share, every)
+        related &= (share >= np.maximum(_SOME, _MORE / 2 * every)) | is_general[other]
+    return np.asarray(of_one & related & _is_expected((before - left) / np.maximum(1, before), every), bool)
+
+
+def _is_expected(share: NDArray[np.float64], every: NDArray[np.float64]) -> NDArray[np.bool_]:
+    return (share >= _MOST) | ((share >= _MANY) & (share >= _MORE * every))
+
+
+def with_varied_families(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the rows of three categories that are not all of one family, none of relations among the nodes, or all.
+
+    Three memberships of unrelated bodies are a list, not a question, and so are a neighbour and two of them.
+    """
+    alike = np.array([one is not None and one.are_alike for one in map(categories.known.get, _families(categories))])
+    families = np.unique(_families(categories), return_inverse=True)[1]
+    kept = preferred(rows, alike)
+    varied: NDArray[np.int32] = kept[(families[kept] != families[kept[:, :1]]).any(axis=1)]
+    return varied if len(varied) else rows
+
+
+def _families(categories: Categories) -> list[str]:
+    return [item.family for item in categories.items]
 
 
 def _are_vague(known: KnownValues) -> bool:
@@ -55,18 +104,14 @@ def _are_vague(known: KnownValues) -> bool:
     return known.are_labels or known.are_grades or known.are_years
 
 
-def _are_related(
-    categories: Categories,
-    some: NDArray[np.int32],
-    others: NDArray[np.int32],
-    share: float = _RELATED,
-    least: NDArray[np.int64] | int = _COMMON,
-) -> NDArray[np.bool_]:
-    """Return which pairs of categories have many members in common."""
+def _overlap(
+    categories: Categories, some: NDArray[np.int32], others: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return how many members pairs of categories have in common, and the fraction of the members of both."""
     matrix: Any = categories.sets.matrix
     sizes = np.diff(matrix.indptr)
     common = np.diff(matrix[some].multiply(matrix[others]).tocsr().indptr)
-    return np.asarray(common >= np.maximum(least, share * np.minimum(sizes[some], sizes[others])), bool)
+    return common, common / np.maximum(1, sizes[some] + sizes[others] - common)
 
 
 def are_known(categories: Categories, denied: NDArray[np.int32], answers: Any) -> NDArray[np.bool_]:
@@ -180,22 +225,26 @@ def stand_apart(categories: Categories) -> NDArray[np.bool_]:
 
 
 def of_one_family(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the rows whose categories are of one family, if there are any, and have many members in common.
+    """Return the rows whose categories are of one family, if there are any, each with many members of another.
 
     *With Ann Lee or Bo Li* is plausible for actors who met often, *made in France or in Peru* is not. Labels are
-    dropped if there are other families: *tagged christmas or robots* has two unrelated parts.
+    dropped if there are other families (*tagged christmas or robots* has two unrelated parts), and so are relations
+    among the nodes themselves: *neighbours of Peru or Chile* would be both or neither of the two.
     """
     families = np.unique([item.family for item in categories.items], return_inverse=True)[1]
     known = [categories.known.get(item.family) for item in categories.items]
     labels = np.array([one is not None and one.are_labels for one in known])
+    alike = np.array([one is not None and one.are_alike for one in known])
     kept = rows[(families[rows] == families[rows[:, :1]]).all(axis=1)]
-    kept = kept[~labels[kept[:, 0]]] if not labels[kept[:, 0]].all() else kept
+    for unfit in (labels, alike):
+        kept = preferred(kept, unfit)
     kept = kept if len(kept) else rows
-    related = np.ones(len(kept), bool)
-    least = np.where(np.array([one is not None and one.of_people for one in known])[kept[:, 0]], _OFTEN, _COMMON)
+    related = np.zeros(len(kept), np.int64)
+    of_people = np.array([one is not None and one.of_people for one in known])[kept[:, 0]]
     for one, other in combinations(range(kept.shape[1]), 2):
-        related &= _are_related(categories, kept[:, one], kept[:, other], _TOGETHER, least)
-    together: NDArray[np.int32] = kept[related]
+        common, share = _overlap(categories, kept[:, one], kept[:, other])
+        related += (common >= np.where(of_people, _OFTEN, _COMMON)) & (share >= np.where(of_people, _MET, _TOGETHER))
+    together: NDArray[np.int32] = kept[related >= kept.shape[1] - 1]
     return together
 
 

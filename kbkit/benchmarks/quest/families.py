@@ -178,7 +178,7 @@ def _relations(kb: KnowledgeBase, domain: str) -> Iterator[Family]:
                 if own or either:
                     yield _family(kb, path, domain, signature.head, own or label, either)
                 else:
-                    pattern, fact = categories.of_tail(domain, label), facts.of_tail(domain, label)
+                    pattern, fact = categories.of_tail(domain, label, signature.head), facts.of_tail(domain, label)
                     yield Family(path, pattern, None, signature.head, fact, article_of(kb.schema.type(signature.head)))
 
 

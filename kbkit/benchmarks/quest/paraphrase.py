@@ -215,6 +215,6 @@ def _phrases(slot: FormSlot, words: str, phrases: Mapping[str, str], heads: _Hea
         return [f"{head} {rest}" for rest in lengthened(before, words)] if words else []
     if slot.kind == "in":
         words = in_group(words)
-    words = f"that {words}" if slot.kind == "notverb" else words
+    words = f"that {words}" if slot.kind in ("verb", "notverb") else words
     rest = affirmed(words) if slot.kind.startswith("not") else words
     return [f"{head} {rest}"] if rest and fits(slot, rest, before) else []

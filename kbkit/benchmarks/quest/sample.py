@@ -20,6 +20,7 @@ from kbkit.benchmarks.quest.combined import (
     are_sparse,
     beside_cut,
     deniable,
+    excludes_expected,
     of_one_family,
     on_topic,
     ops,
@@ -27,6 +28,7 @@ from kbkit.benchmarks.quest.combined import (
     stand_apart,
     with_common_values,
     with_values,
+    with_varied_families,
     without_repeats,
 )
 from kbkit.benchmarks.quest.grammar import Shape
@@ -35,8 +37,8 @@ from kbkit.english.roles import is_untyped
 _CANDIDATES = 5_000
 """Minimum number of expressions of a shape to choose from."""
 _UNION_TRIES = 4
-_EFFECT = 0.1
-"""Fraction of the answers that each category must add or leave out."""
+_EFFECT, _NARROWS = 0.1, 0.25
+"""Fraction of the answers that each category must add or leave out, and of those that each of three must leave out."""
 _SLACK = 1.25
 """Number of possible queries required per requested query, because later stages drop some."""
 _USES = (3, 6, 12, 1_000_000)
@@ -140,6 +142,7 @@ def candidates(categories: Categories, shape: Shape, request: SampleRequest) -> 
         rows = deniable(categories, rows)
     if "&" in ops(shape):
         rows = with_common_values(categories, rows)
+        rows = with_varied_families(categories, rows) if len(shape.letters) > 2 else rows
     if ops(shape) == {"&"}:
         rows = with_values(categories, rows)
     sparse = are_sparse(categories)
@@ -157,7 +160,8 @@ def candidates(categories: Categories, shape: Shape, request: SampleRequest) -> 
     keep = (sizes >= request.min_answers) & (sizes <= request.max_answers)
     for rest in _simplified(shape.tree):
         others = np.diff(_sets(rest, letters).indptr)
-        keep &= np.abs(others - sizes) >= np.maximum(1, _EFFECT * np.maximum(others, sizes))
+        least = _NARROWS if "&" in ops(shape) and len(shape.letters) > 2 else _EFFECT
+        keep &= np.abs(others - sizes) >= np.maximum(1, least * np.maximum(others, sizes))
     if categories.fragments:
         keep &= total @ np.isin(np.arange(total.shape[1]), list(categories.fragments)).astype(np.int32) == 0
     families = np.array([item.family for item in categories.items], object)[rows]
@@ -168,9 +172,25 @@ def candidates(categories: Categories, shape: Shape, request: SampleRequest) -> 
         keep &= total @ np.isin(np.arange(total.shape[1]), list(categories.merged)).astype(np.int32) == 0
     if "-" in ops(shape):
         keep &= are_known(categories, rows[:, -1], total)
+        before = _sets(_without_exclusion(shape.tree), letters)
+        keep &= excludes_expected(categories, rows, np.diff(before.indptr), sizes)
+        keep &= ~_meets(before, categories.doubted, rows[:, -1])
     if len(categories.named):
-        keep &= ~_names_answer(categories, rows, total)
+        keep &= ~_names_answer(categories, rows, total) & ~_are_doubted(categories, rows, total)
     return Candidates(rows[keep], total[np.flatnonzero(keep)], len(drawn.values) >= limited.count)
+
+
+def _meets(answers: Any, doubted: Any, categories: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Return which rows of answers have a doubtful member of the category of the row."""
+    return np.asarray(answers.multiply(doubted[categories]).sum(axis=1) > 0).ravel()
+
+
+def _are_doubted(categories: Categories, rows: NDArray[np.int32], answers: Any) -> NDArray[np.bool_]:
+    """Return which rows have an answer that is a doubtful member of one of their categories."""
+    are_doubted = np.zeros(len(rows), bool)
+    for column in rows.T:
+        are_doubted |= _meets(answers, categories.doubted, column)
+    return are_doubted
 
 
 def _names_answer(categories: Categories, rows: NDArray[np.int32], answers: Any) -> NDArray[np.bool_]:
@@ -203,6 +223,12 @@ def _sets(tree: syntax.Expression, letters: dict[str, Any]) -> Any:
         total.data[:] = 1
     total.sort_indices()
     return total
+
+
+def _without_exclusion(tree: syntax.Expression) -> syntax.Expression:
+    """Return the left side of a difference."""
+    assert isinstance(tree, syntax.Combine)
+    return tree.parts[0]
 
 
 def _simplified(tree: syntax.Expression) -> Iterator[syntax.Expression]:

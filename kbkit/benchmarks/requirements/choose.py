@@ -310,8 +310,8 @@ class Chooser:
             apart = np.array([[a.words.isdisjoint(b.words) for b in options] for a in options])
             are_bounds = np.array([option.is_bound for option in options])
             useful &= ~(are_bounds[:, None] & are_bounds[None, :])
-            are_amounts = np.array([option.is_amount for option in options])  # not: tagged 'woods' and 135 minutes long
-            useful &= ~(are_amounts[:, None] & is_term[None, :]) & ~(is_term[:, None] & are_amounts[None, :])
+            # Not: tagged 'woods' and 135 minutes long.
+            useful &= ~(are_bounds[:, None] & is_term[None, :]) & ~(is_term[:, None] & are_bounds[None, :])
             cost = np.where(useful & apart, np.abs(common - wanted) / wanted, np.inf)
             cost[np.tril_indices(len(options))] = np.inf
         if not np.isfinite(cost).any():
@@ -337,8 +337,8 @@ class Chooser:
         words = frozenset[str]().union(*(option.words for option in chosen))
         has_bound = any(option.is_bound for option in chosen)
         free = [one for one in options if one.words.isdisjoint(words) and not (has_bound and one.is_bound)]
-        free = [one for one in free if not (any(o.is_phrase for o in chosen) and one.is_amount)]
-        free = [one for one in free if not (any(o.is_amount for o in chosen) and one.is_phrase)]
+        free = [one for one in free if not (any(o.is_phrase for o in chosen) and one.is_bound)]
+        free = [one for one in free if not (has_bound and one.is_phrase)]
         free = [
             option for option in free if min(wanted, int(kept.sum())) <= int((option.mask & kept).sum()) < kept.sum()
         ]

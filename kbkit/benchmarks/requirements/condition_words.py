@@ -101,11 +101,8 @@ def between(
     if english.is_plural(noun) and not unit:  # at least 2,000 votes
         amounts = [f"{bound.format(number)} {noun}" for bound in (_MORE if without_bound else _COUNT)[is_least]]
         wordings = [_having(amount) for amount in amounts]
-        if are_people:  # with over 5 million people, home to at least 5 million people
-            people = [amount.replace(noun, "people") for amount in amounts]
-            wordings += [_having(amount) for amount in people]
-            wordings += [ConditionWords(f"is home to {one}", f"are home to {one}", modifier=f"home to {one}")
-                         for one in people]  # fmt: skip
+        if are_people:  # with over 5 million people
+            wordings += [_having(amount.replace(noun, "people")) for amount in amounts]
         return WordedCondition(attribute.name, test, tuple(wordings), is_bound=True)
     value = " ".join(filter(None, (number, unit)))
     said = (_OVER if without_bound else _AMOUNT)[is_least]
@@ -168,6 +165,7 @@ def _years(attribute: Attribute, low: float, high: float, things: str) -> tuple[
                 [f"between {first} and {last}"] if first and last and high > low + 1 and spans[0][:3] != "the" else when
             )
             words += [ConditionWords(f"was {issued} {s}", f"were {issued} {s}", modifier=f"{issued} {s}") for s in when]
+            words += [ConditionWords(f"came out {s}", f"came out {s}") for s in when]
         decade = spans[0].removeprefix("the ") if spans[0].startswith("the ") else ""
         words += [ConditionWords(f"is from {spans[0]}", f"are from {spans[0]}", before=decade)] if decade else []
         return tuple(words)

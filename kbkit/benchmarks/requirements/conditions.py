@@ -15,7 +15,7 @@ from kbkit.benchmarks.fit_nodes import are_codes, are_lists
 from kbkit.benchmarks.incomplete import subject_type
 from kbkit.benchmarks.predicates import CONSTANT, unfit_attribute
 from kbkit.benchmarks.requirements.condition_words import POPULATION, WordedCondition, between, equal, flag
-from kbkit.english.attributes import attribute_words, is_flag, is_popularity
+from kbkit.english.attributes import Unit, attribute_words, is_flag, is_popularity
 from kbkit.english.readable import attribute_problem, is_placeholder
 from kbkit.english.types import type_noun
 from kbkit.english.words import YEARS
@@ -37,8 +37,12 @@ _RANKS = (1.0, 1.5, 2.0, 3.0)
 """Ranks at which a threshold is tried, relative to the wanted number of answers."""
 _KNOWN = 3
 """Minimum number of nodes of the type within a bound: one that holds for a single node is that node's name."""
-_CLOSE = 0.1
-"""Distance of numbers of people from a bound, relative to it, below which they may be on either side by now."""
+_CLOSE, _NEAR = 0.1, 0.02
+"""Distance of numbers of people from a bound, relative to it, below which they may be on either side by now; and that
+of sizes, on which sources disagree."""
+_FEWEST, _CHOICE, _MANY = 2, 6, 10
+"""Candidates that must meet a bound of an amount or have a value; those that a bound chooses from, as of fewer a person
+asks for the largest; and those of which one alone may meet it."""
 _YEARS = 5
 _UNUSUAL = 0.1
 """Fraction of the nodes of the type that must be within a bound that a single candidate meets: *countries of at least
@@ -123,7 +127,8 @@ class Conditions:
                 and not _repeats(attribute, value)
                 and value.casefold() != self._noun
             ):
-                conditions.append((equal(attribute, value), (texts == value).to_numpy()))
+                mask = (texts == value).to_numpy()
+                conditions += [(equal(attribute, value), mask)] if mask.sum() >= _FEWEST else []
         for attribute in self._flags:
             flags = values[attribute.name]
             if not flags.null_count():
@@ -140,14 +145,18 @@ class Conditions:
         words = attribute_words(attribute)
         counts_people = is_popularity(words.counts or words.noun)
         is_size = words.unit is not None and words.unit.words.rpartition(" ")[2] in _SIZES
-        is_size = is_size and not self._is_whole
-        is_open = counts_people or is_size or words.noun.rpartition(" ")[2] in RATINGS
+        is_open = counts_people or (is_size and not self._is_whole) or words.noun.rpartition(" ")[2] in RATINGS
         are_years = _are_years(attribute, column)
         intervals = _intervals(column, gold, wanted, are_years=are_years)
         intervals = _known_years(intervals, self._all(attribute)) if are_years else intervals
         for low, high in [(rounded(low), high) for low, high in intervals] if counts_people else intervals:
             mask = (column >= low) & (column <= high)
             if words.noun == POPULATION and not is_clear(column, low, high):
+                continue
+            if is_size and not _is_exact(words.unit) and _has_near(column, low, high):
+                continue
+            least = 1 if len(column) >= _MANY else _FEWEST
+            if not are_years and (mask.sum() < least or len(column) < _CHOICE):
                 continue
             every = self._all(attribute)
             within = ((every >= low) & (every <= high)).sum()
@@ -205,6 +214,18 @@ def is_clear(column: NDArray[np.float64], low: float, high: float) -> bool:
     step = 10.0 ** math.floor(math.log10(abs(bound))) / 2 if bound else 1.0
     is_round = abs(bound / step - round(bound / step)) < _CLOSE
     return is_round and bool((np.abs(column - bound) > _CLOSE * bound).all())
+
+
+def _is_exact(unit: Unit | None) -> bool:
+    """Return whether sources agree on sizes in a unit: on heights in metres, not on areas and the lengths of rivers."""
+    return unit is not None and unit.words in ("metres", "feet")
+
+
+def _has_near(column: NDArray[np.float64], low: float, high: float) -> bool:
+    """Return whether a number is close to a bound but not equal to it."""
+    bound = low if math.isfinite(low) else high
+    distance = np.abs(column - bound)
+    return bool(((distance > 0) & (distance < _NEAR * abs(bound))).any())
 
 
 def is_round(low: float, high: float, *, are_years: bool) -> bool:

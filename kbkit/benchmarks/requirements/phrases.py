@@ -41,6 +41,10 @@ _OF_CLAUSE = 100.0
 _INTRODUCED = re.compile(r"(?:(?P<before>[\w'’]+) )?\ban? (?:\w+ )?$", re.IGNORECASE)
 _NO_CHARACTER = frozenset(("as", "be", "become", "becomes", "becoming", "being", "for", "like", "of", "unlike"))
 """Words before *a* after which a noun need not introduce a person."""
+_OF_STORY = re.compile(r"\b(?:comedy|drama|film|it|movie|story|this) (?:is|was) an? (?:[\w-]+ )*$", re.IGNORECASE)
+"""What says of what kind a story is: *it is a satire about life in Cuba*."""
+_FURTHER = re.compile(r" (?:of|for|in the) |[-'’]")
+"""What follows a noun that says too little alone: *a pioneer in the field of medicine*."""
 _PLACED = re.compile(
     rf"(?:is|are|was|were) (?:{'|'.join(sorted(PREPOSITIONS))}|(?:north|south)-?(?:east|west)?|east|west) "
 )
@@ -271,6 +275,8 @@ def telling_phrases(
 def _is_character(sentence: str, start: int, noun: str) -> bool:
     """Return whether a noun with *a* introduces a person of a story: *a retired boxer*, not *mistaken as a pastor*."""
     found = _INTRODUCED.search(sentence, 0, start)
+    if _OF_STORY.search(sentence, 0, start) or _FURTHER.match(sentence, start + len(noun)):
+        return False
     return found is not None and (found["before"] or "").casefold() not in _NO_CHARACTER and may_be_human(noun)
 
 

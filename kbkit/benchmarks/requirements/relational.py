@@ -184,8 +184,8 @@ def unasked(kb: KnowledgeBase, template: Template) -> set[str]:
     """Return the kinds of requirements that a question with a template does not have: three are contrived.
 
     They are items of lists, clauses and amounts beside two named things, labels or chains; years beside two named
-    things, and of all works of a language or the like; and what happens in a story, and tags, but of the works of a
-    person.
+    things, and of all works of a language, with a tag or the like; and what happens in a story, and tags, but of the
+    works of a person.
     """
     plan = kb.session.resolved(template.tree(), template.expression)
     types = {operator.type or "" for operator in operators(plan.root)}
@@ -201,7 +201,8 @@ def unasked(kb: KnowledgeBase, template: Template) -> set[str]:
     hops = [operator for operator in operators(plan.root) if isinstance(operator, Hop)]
     of_one = [is_function(kb, hop.type, [(move.relation, not move.forward) for move in hop.moves]) for hop in hops]
     is_open = is_work and steps_of(template) == 1 and not of_person and all(of_one)
-    kinds |= {DATE, AMOUNT} if is_open or len(plan.slots) > 1 else set()
+    is_tagged = is_work and any(map(is_marker, types)) and not any(map(are_people, types))
+    kinds |= {DATE, AMOUNT} if is_open or is_tagged or len(plan.slots) > 1 else set()
     return kinds | ({ITEM} if is_work and not of_person else set())  # Danish films tagged 'earth'
 
 

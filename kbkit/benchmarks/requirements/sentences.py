@@ -20,8 +20,8 @@ from kbkit.english.types import STORIES
 
 _VERBS = (("mentions", "mention"), ("mentions", "mention"), ("refers to", "refer to"))
 _OF_WORK = (
-    Clause("features {x}", "feature {x}"),
-    Clause("has {x} among its characters", "have {x} among their characters", "with {x} among the characters"),
+    Clause("features {x}", "feature {x}", "featuring {x}"),
+    Clause("is about {x}", "are about {x}", "about {x}"),
 )
 """What works say whose stories contain people."""
 _OF_LISTS = ("the {n1} {x}",)
@@ -38,10 +38,13 @@ _WITH = "with "
 _WHAT = re.compile(r"([Ww])hat( are the \{things\})")
 _LISTING = re.compile(r"(?:Find|Give|List|Name|Please|Show) ")
 """Frames that ask for all things of a kind."""
+_PARTITIVE = re.compile(r"(?:Of|Among) |Which of ")
 _SLOT = re.compile(r"\{\w+\}")
 _CLOSE = re.compile(r"\{np\} \{vp\}")
 _REDUCED = 0.9
 """Probability that clauses are short: *bordering Chad*, *of Chad*."""
+_SYNONYM = 0.4
+"""Probability that another noun is used, if there is one: *films* for *movies*."""
 _ROLE = 0.1
 """Probability that a query uses a frame of its role."""
 
@@ -165,10 +168,17 @@ def _predicate(parts: Sequence[str]) -> str:
     return english.listed(ordered)
 
 
-def sentences(phrase: NounPhrase, required: Requirements, role: str, rng: np.random.Generator) -> tuple[str, str, str]:
-    """Return a plain query, a varied one, and the noun phrase for the relations that both contain."""
+def sentences(
+    phrase: NounPhrase, required: Requirements, role: str, rng: np.random.Generator, *, is_one: bool = False
+) -> tuple[str, str, str]:
+    """Return a plain query, a varied one, and the noun phrase for the relations that both contain.
+
+    ``is_one``: it has one answer, so that *find all* and *recommend* would promise too much.
+    """
     known = frames()
-    phrase = phrase.varied(rng)
+    if rng.random() < _SYNONYM:
+        phrase = _renamed(phrase)
+    phrase = phrase.varied(rng, is_short=any(text.startswith(_WITH) for text in required.modifiers))
     if required.noun:
         phrase = replace(phrase, noun=required.noun, is_plural_only=False)
     reduce = bool(rng.random() < _REDUCED)
@@ -198,14 +208,14 @@ def sentences(phrase: NounPhrase, required: Requirements, role: str, rng: np.ran
         values["kind"] = kind
     of_role = known.roles.get(role, {}) if rng.random() < _ROLE else {}
     is_choice = english.singular(phrase.noun).rpartition(" ")[2].casefold() in known.chosen
+    has_relations = bool(relations) and sum(map(_follows, phrase.clauses)) < 2  # not: were made in X and star Y
     pool = _pool(
         known, of_role, required,
-        fits=fits, is_heavy=is_heavy, is_choice=is_choice, has_relations=bool(relations),
+        fits=fits, is_heavy=is_heavy, is_choice=is_choice, has_relations=has_relations,
         is_long=" that " in plural or " who " in plural, has_kind=bool(kind),
     )  # fmt: skip
     plain = "Which {np} {vp}?" if required.several else "What are the {things}?"
-    if not (phrase.clauses or required.several):  # not: Of the physicists
-        pool = [frame for frame in pool if _LISTING.match(frame)] or pool
+    pool = _suited(pool, known, phrase, is_bare=not (phrase.clauses or required.several), is_one=is_one)
     # Prefer short frames, so that queries have fewer words in common.
     weight = np.array([1 / (1 + len(_SLOT.sub("", frame).split())) for frame in pool])
     frame = pool[int(rng.choice(len(pool), p=weight / weight.sum()))]
@@ -241,6 +251,27 @@ def _pool(
         predicate = others or [frame for frame in known.predicate if not _CLOSE.search(frame)]
     inverted = known.inverted if has_kind else ()
     return [*(things if fits else ()), *(predicate if required.several else ()), *inverted]
+
+
+def _suited(pool: Sequence[str], known: Frames, phrase: NounPhrase, *, is_bare: bool, is_one: bool) -> list[str]:
+    """Return the frames that suit a phrase without clauses, with one answer, or with *other*; all if none does."""
+    frames = [frame for frame in pool if _LISTING.match(frame) or not is_bare] or list(pool)  # not: Of the physicists
+    if is_one:
+        frames = [frame for frame in frames if frame not in known.choice and " all {" not in frame] or frames
+    if phrase.is_other:  # not: of all other movies by X, which are from 1998
+        frames = [frame for frame in frames if not _PARTITIVE.match(frame)] or frames
+    return frames
+
+
+def _renamed(phrase: NounPhrase) -> NounPhrase:
+    """Return a phrase with another noun for its things; as it is without one, or if a clause has the noun too."""
+    other: str = frame_file("searches")["nouns"].get(phrase.noun, "")
+    words = " ".join(f"{one.plural} {one.reduced}" for one in phrase.clauses)
+    return replace(phrase, noun=other) if other and phrase.noun not in words else phrase
+
+
+def _follows(clause: Clause) -> bool:
+    return not (clause.before or clause.is_after)
 
 
 def _kind(phrase: NounPhrase, required: Requirements) -> str:

@@ -10,7 +10,7 @@ from kbkit.answers.wording import slot_nouns
 from kbkit.benchmarks.documents import Document, read_documents
 from kbkit.benchmarks.evidence import leaks
 from kbkit.benchmarks.fit_nodes import MERGED, head_nouns
-from kbkit.benchmarks.incomplete import FRAGMENT, ODD
+from kbkit.benchmarks.incomplete import DOUBTED, FRAGMENT, ODD
 from kbkit.benchmarks.left_out import REASON
 from kbkit.benchmarks.pipeline import Item, Pipeline
 from kbkit.benchmarks.requirements import fuse, relational, selection, sentences, textual, verify
@@ -204,7 +204,9 @@ class StagesRun(StagesInput):
                 for slot, entity in grounding.slots.items()
             }
             named = phrase.filled(names)
-            plain, varied, relations = sentences.sentences(named, words, required.role, rng)
+            plain, varied, relations = sentences.sentences(
+                named, words, required.role, rng, is_one=required.answers == 1
+            )
         required_words = count_words(f"{words.noun} {words.several}")
         return FusedQuery(query.id, plain, varied, count_words(relations), required_words)
 
@@ -305,6 +307,8 @@ class StagesRun(StagesInput):
             dropped = FRAGMENT
         elif any(document.id in self.odd(query) for document, _ in accepted):
             dropped = ODD
+        elif self.is_doubted(query, [document.id for document, _ in accepted]):
+            dropped = DOUBTED
         elif len(accepted) > self.max_answers:
             dropped = f"more than {self.max_answers} answers"
         if dropped:

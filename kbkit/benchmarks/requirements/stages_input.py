@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from kbkit.answers import syntax
 from kbkit.answers.templates import Template
 from kbkit.benchmarks.documents import Document, TextPassage, read_documents, types_with_text
 from kbkit.benchmarks.evidence import Matcher
 from kbkit.benchmarks.fit_nodes import head_nouns, merged_nodes
-from kbkit.benchmarks.incomplete import fragments, odd_nodes
+from kbkit.benchmarks.incomplete import doubted_of, fragments, odd_nodes
 from kbkit.benchmarks.left_out import LeftOutWords, left_out_words
 from kbkit.benchmarks.pipeline import Item
 from kbkit.benchmarks.recorded import models, origin
@@ -101,6 +102,17 @@ class StagesInput:
         """Return the nodes with an odd value of a relation that a query names."""
         names = relational.relations_of(self.templates[query[Grounding].template])
         return frozenset().union(*(odd_nodes(self.kb).get(name, frozenset()) for name in names))
+
+    def is_doubted(self, query: Item, answers: Iterable[int]) -> bool:
+        """Return whether a fact that the KB qualifies decides about an answer, or about what a chain passes."""
+        template = self.templates[query[Grounding].template]
+        names = relational.relations_of(template)
+        nodes = [self.kb.find(f"{one.type}#{one.key}") for one in query[Grounding].slots.values()]
+        found = frozenset().union(*(doubted_of(self.kb, names, node) for node in nodes))
+        parts = syntax.subtrees(template.tree())
+        denies = "[!" in template.expression or any(getattr(part, "op", "") == "-" for part in parts)
+        is_direct = relational.steps_of(template) < 2 and not denies
+        return not found.isdisjoint(answers) if is_direct else bool(found)
 
     @property
     def target(self) -> Target:

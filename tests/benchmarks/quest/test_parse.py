@@ -127,7 +127,7 @@ def test_every_form_is_written_and_parsed(shape: Shape) -> None:
             ("films made in France", "films made in Chad", "films made in Peru"),
             "films made in France, Chad, or Peru",
         ),
-        ("_ that are also _", ("films from 1994", "films that last long"), "1994 films that last long"),
+        ("_ that are also _", ("films from 1994", "films that last long"), "films from 1994 that last long"),
         (
             "_ that are also _",
             ("films that last long", "films in which Bo Li acted"),
@@ -151,7 +151,7 @@ def test_every_form_is_written_and_parsed(shape: Shape) -> None:
         (
             "_ that are also _ but not _",
             ("films in the War genre", "films made in Chad", "films whose color is Gold"),
-            "war films made in Chad, but not those whose color is Gold",
+            "war films made in Chad whose color is not Gold",
         ),
         ("_ that are also _", ("films in the Sci-Fi genre", "films from 1994"), "science-fiction films from 1994"),
         ("_ that are also _", ("chemists", "playwrights"), "chemists who are also playwrights"),

@@ -24,7 +24,7 @@ from kbkit.answers.wording import noun_phrase
 from kbkit.benchmarks.dataset import QUERIES
 from kbkit.benchmarks.evidence import Matcher
 from kbkit.benchmarks.fit_nodes import MERGED, are_whole, below, head_nouns
-from kbkit.benchmarks.incomplete import FRAGMENT, ODD
+from kbkit.benchmarks.incomplete import DOUBTED, FRAGMENT, ODD
 from kbkit.benchmarks.pipeline import Item
 from kbkit.benchmarks.predicates import fit_templates, unfit_expression, unfit_predicates
 from kbkit.benchmarks.requirements import relational
@@ -258,6 +258,7 @@ def _worded(run: StagesRun, rows: Sequence[Grounding], kind: str) -> list[GraphQ
     doubtful = run.merged | run.fragments
     items = [Item(row) for row in rows if kind not in _PLAIN or doubtful.isdisjoint(row.candidates)]
     items = [item for item in items if kind not in _PLAIN or run.odd(item).isdisjoint(item[Grounding].candidates)]
+    items = [item for item in items if kind not in _PLAIN or not run.is_doubted(item, item[Grounding].candidates)]
     rows = [item[Grounding] for item in items]
     if kind == "phrases":
         required = _required(run, items, PHRASE, _MAX_PHRASES)
@@ -309,6 +310,7 @@ def _required(run: StagesRun, items: Sequence[Item], kind: str, limit: int) -> l
         dropped = "" if properties else f"no telling {kind}"
         dropped = dropped or MERGED * (not run.merged.isdisjoint(answers))
         dropped = dropped or ODD * (not run.odd(item).isdisjoint(answers))
+        dropped = dropped or DOUBTED * run.is_doubted(item, answers)
         dropped = dropped or FRAGMENT * (not run.fragments.isdisjoint(answers))
         rows.append(Requirement(item.id, gold, role.name, properties, len(answers), dropped=dropped))
     return rows

@@ -294,9 +294,9 @@ class Drafts:
         in_type = pl.struct(folded, "type").is_duplicated()
         frame = frame.with_columns(folded.is_duplicated().alias("is_shared"), in_type.alias("is_shared_in_type"))
         shown = (
-            pl.when("is_shared_in_type")
+            pl.when(pl.col("is_shared_in_type") & (pl.col("name") != pl.col("key")))
             .then(pl.format("{} ({})", "name", "key"))
-            .when("is_shared")
+            .when(pl.col("is_shared") & ~pl.col("is_shared_in_type"))
             .then(pl.format("{} ({})", "name", "type"))
             .otherwise("name")
         )

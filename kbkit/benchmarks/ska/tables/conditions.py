@@ -20,7 +20,8 @@ Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 _MAX_VALUE = 50
 _FILLED = 0.75
 """Minimum fraction of the rows with a value in a column that a condition uses."""
-
+_MOST = 0.8
+"""Maximum fraction of the rows with a value: *whose status is member* leaves out nearly none."""
 _GRADE = "rating"
 """The last word of columns with grades such as *PG-13*."""
 
@@ -36,11 +37,11 @@ def equal(column: WebColumn, row: int, noun: str) -> RowCondition | None:
     is_bad = cell.strip().casefold() in wording.EMPTY or len(cell) > _MAX_VALUE or "\n" in cell or ", " in cell
     if is_bad or not column.noun or column.kind not in (CATEGORY, NAME, YEAR) or column.is_of_another:
         return None
-    if column.is_list or column.filled < _FILLED:
-        return None  # another row may have the value too
+    mask = column.array == cell
+    if column.is_list or column.filled < _FILLED or mask.mean() > _MOST:
+        return None  # another row may have the value too, or nearly all have it
     if shares_stem(cell, [column.noun]):
         return None  # movies whose color is Color
-    mask = column.array == cell
     sql = f"{column.sql} = {literal(cell)}"
     shown = wording.value(cell)
     if column.by:

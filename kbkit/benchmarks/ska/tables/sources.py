@@ -15,6 +15,7 @@ from kbkit.benchmarks.incomplete import fragments
 from kbkit.benchmarks.predicates import technical, unfit_type
 from kbkit.benchmarks.ska.tables.data import Linked, TableData, holds_tables, stored
 from kbkit.benchmarks.ska.tables.fit import MIN_COLUMNS, MIN_ROWS, MIXED, NO_KEY, SMALL, problem, without_numbering
+from kbkit.english.attributes import ACRONYMS
 from kbkit.english.names import article_of
 from kbkit.english.relations import Link
 from kbkit.english.types import text_noun, type_noun
@@ -154,6 +155,7 @@ def _header(name: str) -> str:
     match = _MEASURED.fullmatch(text)
     if match:
         text = f"{match[1]} ({match[2].replace('2', '²').replace('usd', 'US$')})"
+    text = " ".join(word.upper() if word in ACRONYMS else word for word in text.split(" "))
     return text[:1].upper() + text[1:]
 
 
@@ -247,7 +249,7 @@ def _relation_header(joins: Sequence[Join], node_type: NodeType) -> str:
 
 
 def _shown(kb: KnowledgeBase, wanted: pl.DataFrame, related: Sequence[Mapping[int, Sequence[int]]]) -> dict[int, str]:
-    """Return a name for each node that is unique in the table: with its type or key if others have the same name."""
+    """Return a name for each node that is unique in its type: with its key if others have the same name."""
     others = {node for values in related for neighbors in values.values() for node in neighbors}
     frame = _ids(sorted({*wanted["id"].to_list(), *others}))
     sql = (
@@ -257,13 +259,10 @@ def _shown(kb: KnowledgeBase, wanted: pl.DataFrame, related: Sequence[Mapping[in
     rows = kb.tables.lookup(sql, frames={"kbkit_wanted": frame}).rows()
     names = {node: " ".join(name.replace(", ", " ").split()) if node in others else " ".join(name.split())
              for node, _, _, name in rows}  # fmt: skip
-    shared = Counter(name.casefold() for name in names.values())
     of_type = Counter((names[node].casefold(), kind) for node, kind, _, _ in rows)
     for node, kind, key, _ in rows:
-        name = names[node]
-        if shared[name.casefold()] > 1:
-            is_unique = of_type[name.casefold(), kind] == 1
-            names[node] = f"{name} ({type_noun(kind) if is_unique else key})"
+        if of_type[names[node].casefold(), kind] > 1 and key != names[node]:
+            names[node] += f" ({key})"
     return names
 
 

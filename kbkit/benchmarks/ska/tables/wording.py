@@ -125,8 +125,6 @@ def _is_long(key: str) -> bool:
 
 def place_word(column: WebColumn, noun: str) -> str:
     """Return *in* for the place where rows are and the language of works, *from* for their country; "" for others."""
-    if noun in SITES and column.noun == "continent":
-        return "on"
     if noun in SITES and column.noun.rpartition(" ")[2] in PLACES and column.noun not in _CONTAINED:
         return "in"
     return {"country": "from", "language": "in"}.get(column.noun, "") if noun in WORKS else ""
