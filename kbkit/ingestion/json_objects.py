@@ -187,7 +187,7 @@ def identifiers(rows: Sequence[Row]) -> tuple[str, list[Any]]:
     if own := _unique_field(rows):
         return own, [row[own] for row in rows]
     paths = [path for path, value in _fields(rows[0]) if identifier_in(value) and len(path) > 1] if rows else []
-    for path in (path for path in paths if path[-1].lower().endswith("id")):
+    for path in (path for path in paths if path[-1].lower().endswith("id") or path[-2] in IDS):
         values = [_at(row, path) for row in rows]
         if None not in map(identifier_in, values) and len(set(map(str, values))) == len(rows):
             return "_".join(path), values

@@ -44,6 +44,8 @@ _GROUPS = ("group", "list", "section", "part")
 """Names of the column of the names of lists."""
 _ALIKE = 0.7
 """Fraction of the fields of all lists that each must have, if they are one table."""
+_MANY_LISTS, _NEARLY_ALL = 5, 0.8
+"""Lists from which few values beside those of common fields are no other kind, and the fraction of the others."""
 _FEWEST_ROWS, _FEWEST_FIELDS = 3, 2
 """Objects of an object inside of the object of a file from which they are its rows."""
 _KEYS = ("key", "code", "entry")
@@ -323,12 +325,21 @@ def _is_lines(start: bytes) -> bool:
 
 
 def _are_groups(top: Mapping[str, Any]) -> bool:
-    """Return whether an object has nothing but lists of objects of one kind."""
+    """Return whether an object has nothing but lists of objects of one kind.
+
+    Each list has most of the fields of all; or there are many lists, and the fields that all of them have hold nearly
+    all values: those of some members of a committee, such as their office, are in few lists.
+    """
     if len(top) < 2 or len(lists_in(top)) < len(top):
         return False
     fields = [{name for row in rows for name in row} for rows in top.values()]
-    every = set().union(*fields)
-    return len(every) > 2 and all(len(one) >= _ALIKE * len(every) for one in fields) and not set(_GROUPS) <= every
+    every, common = set().union(*fields), set.intersection(*fields)
+    if set(_GROUPS) <= every or len(every) <= _FEWEST_FIELDS:
+        return False
+    if all(len(one) >= _ALIKE * len(every) for one in fields):
+        return True
+    values = Counter(name in common for rows in top.values() for row in rows for name in row)
+    return len(top) >= _MANY_LISTS and len(common) > _FEWEST_FIELDS and values[True] >= _NEARLY_ALL * values.total()
 
 
 def _keyed(top: Mapping[str, Any]) -> Iterator[dict[str, Any]] | None:

@@ -116,10 +116,15 @@ class _Finder(KeyEvidence):
         return bool(self._given.get((table.name, column.name)))
 
     def refers(self, table: ProfiledTable, column: ProfiledColumn) -> bool:
-        """Return whether all values of a column are keys of another table."""
+        """Return whether all values of a column are keys of another table, or repeat those of the column of its name
+        in a table whose key another column has: each of several codes of a person, beside the person's offices.
+        """
         others = (other for other in self._tables.values() if other is not table)
-        keys = ((other, self._keys[other.name]) for other in others)
-        return any(len(key) == 1 and self._try(table, column, other, key[0], 1) is not None for other, key in keys)
+        keys = [(other, self._keys[other.name][0]) for other in others if len(self._keys[other.name]) == 1]
+        if any(self._try(table, column, other, key, 1) is not None for other, key in keys):
+            return True
+        beside = [(o, [key, column.name]) for o, key in keys if key in table.columns and column.name in o.columns]
+        return any(not self._shared.missing(table, pair, other, pair)[0] for other, pair in beside)
 
     def links(self, table: ProfiledTable) -> list[TableLink]:
         """Return the links of a table, in the order of its columns."""
@@ -254,6 +259,9 @@ class _Finder(KeyEvidence):
 
     def _of_base(self, links: list[TableLink]) -> list[TableLink]:
         """Return the link to the table with the things themselves, if the others have the same key and add details."""
+        keyed = [link for link in links if link.by == self._keys[link.target]]
+        if len(keyed) == 1 < len(links) and all(self._are_of(link, keyed[0]) for link in links):
+            return keyed  # the others are about its rows
         keys = {link.by for link in links}
         if len(links) < _PAIR or len(keys) > 1 or any(link.by != self._keys[link.target] for link in links):
             return links
@@ -262,6 +270,10 @@ class _Finder(KeyEvidence):
         if base is None or any(self._shared.missing(t, keys_of, base, keys_of)[0] for t in tables for keys_of in keys):
             return links
         return [link for link in links if link.target == base.name]
+
+    def _are_of(self, link: TableLink, base: TableLink) -> bool:
+        """Return whether all values by which a link refers to rows are those of another link's target."""
+        return not self._shared.missing(self._tables[link.target], link.by, self._tables[base.target], base.by)[0]
 
     def _to(
         self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable, *, own: bool, is_name: bool

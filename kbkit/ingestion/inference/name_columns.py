@@ -23,11 +23,20 @@ def name_columns(
         for column in table.columns.values()
         if column.look in ("text", "prose")
         and column.kind != "JSON"
-        and _SPARSE * column.count >= table.rows
+        and _tells_apart(column, table)
         and column.name not in {*linked, *texts, *table.names_of_others}
     ]
     found = next((columns for rule in NAME_RULES if (columns := rule(table, key, free)) is not None), ())
     return found or _referring_name(table, key, linked)
+
+
+def _tells_apart(column: ProfiledColumn, table: ProfiledTable) -> bool:
+    """Return whether a column may name rows: some have a value, which is not the same in all, and not one of a few that
+    most rows lack, such as the titles of officers.
+    """
+    few = 2 * column.count < table.rows and _REPEATED * column.distinct <= column.count
+    same = column.distinct == 1 and column.count >= _REPEATED
+    return _SPARSE * column.count >= table.rows and not few and not same
 
 
 def _referring_name(table: ProfiledTable, key: Sequence[str], linked: Collection[str]) -> tuple[str, ...]:
@@ -178,11 +187,12 @@ _WHOLE = {(which, word) for word in ("name", "title") for which in (
 """Words of columns with one of the names of the row itself, best first."""
 _SPARSE = 20
 """Rows of which at least one has a value in a column of names."""
+_REPEATED = 5
+"""Rows with the same value on average from which a column with few values names no rows."""
 _MOSTLY = 0.9
 """Fraction of the rows that a column of names tells apart, at least."""
 _SHORT = 40
 """Mean number of characters up to which descriptions are names."""
-_MOSTLY = 0.9
 _DESCRIPTIONS = {(word,) for word in ("description", "designation", "beschreibung", "descripción", "descrizione")}
 _LINE = 80
 """Mean number of characters up to which summaries are titles."""
