@@ -51,10 +51,11 @@ def best_key(
         return ()  # its rows say more about those of the other table
 
     person = names.of_person([*table.columns], table.type) or ()
+    declared = {name for columns, target, _ in table.declared_links for name in columns if target}
 
     def rank_of(position: int, column: ProfiledColumn) -> int | None:
-        if column.name in person[:1]:
-            return None  # a first name, which another row may have, too
+        if column.name in person[:1] or column.name in declared:
+            return None  # a first name, which another row may have, too; another row
         if column.name in (table.spec.folder, table.spec.file):
             return None  # names of folders and files, which no row is
         rank = _key_rank(column, table, position)

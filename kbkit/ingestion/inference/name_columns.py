@@ -31,12 +31,10 @@ def name_columns(
 
 
 def _tells_apart(column: ProfiledColumn, table: ProfiledTable) -> bool:
-    """Return whether a column may name rows: some have a value, which is not the same in all, and not one of a few that
-    most rows lack, such as the titles of officers.
+    """Return whether a column may name rows: some have a value, which is not one of a few that most rows lack, such as the titles of officers.
     """
     few = 2 * column.count < table.rows and _REPEATED * column.distinct <= column.count
-    same = column.distinct == 1 and column.count >= _REPEATED
-    return _SPARSE * column.count >= table.rows and not few and not same
+    return _SPARSE * column.count >= table.rows and not few
 
 
 def _referring_name(table: ProfiledTable, key: Sequence[str], linked: Collection[str]) -> tuple[str, ...]:
@@ -103,7 +101,7 @@ def _first_without_header(
     """Return the first text of a file without a line of names, where no name says anything."""
     if not table.spec.columns:
         return None
-    return next(((c.name,) for c in free if c.name not in key and c.look == "text"), ())
+    return next(((c.name,) for c in free if c.name not in key and c.look == "text" and c.distinct > 1), ())
 
 
 def _beside_key(_: ProfiledTable, key: Sequence[str], free: Sequence[ProfiledColumn]) -> tuple[str, ...] | None:
