@@ -48,10 +48,10 @@ class FurtherLinks(UnkeyedLinks):
         for other in self._tables.values():
             key = self._keys[other.name]
             alike = len(key) == 1 and other is not table and other.columns[key[0]].look == "text" and not other.beyond
-            if alike and _WORD <= min(column.length, other.columns[key[0]].length) and TELLING <= other.rows:
+            if alike and min(column.length, other.columns[key[0]].length) >= _WORD and other.rows >= TELLING:
                 unused, _ = self._shared.missing(other, key, table, [column.name])
                 missing, distinct = self._shared.missing(table, [column.name], other, key)
-                if not unused and 0 < missing:
+                if not unused and missing > 0:
                     links.append(TableLink((column.name,), other.name, key, False, missing, distinct, partial=True))
         return links if len(links) == 1 else []
 

@@ -189,8 +189,8 @@ class _Finder(KeyEvidence):
                 if distinct and (not missing or (distinct >= _MANY and missing <= _STRANGERS * distinct)):
                     yield TableLink(key, other.name, key, False, missing, distinct)
 
-    def _rank(self, table: ProfiledTable) -> tuple[int, int]:
-        return table.rows, -[*self._tables].index(table.name)
+    def _rank(self, table: ProfiledTable) -> tuple[int, int, int]:
+        return table.rows, len(table.columns), -[*self._tables].index(table.name)
 
     def _by_name_and_more(self, table: ProfiledTable, links: Sequence[TableLink]) -> list[TableLink]:
         """Return the link by a name and another column, which have the same names in the other table and identify its
@@ -235,9 +235,9 @@ class _Finder(KeyEvidence):
             return TableLink((column.name,), "", (), column.look == "list", loose=type_of(column.name))
         if (table.name, column.name) in self._given:
             return self._as_told(table, column, self._given[table.name, column.name])
-        counts = names.is_count(column.name) or (
-            column.look == "integer" and names.is_plural(column.name) and not names.is_id(column.name)
-        )
+        same_key = any(self._keys[other.name] == (column.name,) for other in self._tables.values())
+        plural = names.is_plural(column.name) and not (names.is_id(column.name) or same_key)
+        counts = names.is_count(column.name) or (column.look == "integer" and plural)
         if counts or (column.look not in (*KEY_LOOKS, "list", "boolean") and not column.floats):
             return None if counts else self._listed(table, column)  # Home_games: how many
         own = self._keys[table.name] == (column.name,)

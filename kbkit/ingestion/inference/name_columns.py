@@ -31,7 +31,8 @@ def name_columns(
 
 
 def _tells_apart(column: ProfiledColumn, table: ProfiledTable) -> bool:
-    """Return whether a column may name rows: some have a value, which is not one of a few that most rows lack, such as the titles of officers.
+    """Return whether a column may name rows: some have a value, which is not one of a few that most rows lack, such as
+    the titles of officers.
     """
     few = 2 * column.count < table.rows and _REPEATED * column.distinct <= column.count
     return _SPARSE * column.count >= table.rows and not few
@@ -61,7 +62,7 @@ def _first_and_last_name(
 
 def _called_name(table: ProfiledTable, key: Sequence[str], free: Sequence[ProfiledColumn]) -> tuple[str, ...] | None:
     """Return the column called ``name``, ``title`` and so on, or as the table itself."""
-    plain = {names.plain(column.name): column.name for column in free}
+    plain = {names.plain(column.name).removesuffix(" 1"): column.name for column in reversed(free)}
     own = [c for c in free if c.look == "text" and names.is_own_name(c.name, table.type)]
     accepted = (*names.NAMES, *(names.plain(column.name) for column in own))
     column = next((plain[name] for name in accepted if name in plain), None)

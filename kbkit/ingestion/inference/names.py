@@ -377,7 +377,8 @@ _SHORT = 3
 def _alike(a: str, b: str) -> bool:
     """Return whether two words are the same, or one is a plural of the other in some language of Europe."""
     short, long = sorted((a, b), key=len)
-    return a == b or (len(short) >= 4 and long in {short + ending for ending in ("s", "es", "n", "en", "e", "er", "x")})
+    endings = ("s", "es", "n", "en", "e", "er", *(["x"] if short.endswith("u") else []))
+    return a == b or (len(short) >= 4 and long in {short + ending for ending in endings})
 
 
 def is_sequence(column: str) -> bool:

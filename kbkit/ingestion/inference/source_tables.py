@@ -73,7 +73,9 @@ def tables_of(
     result = {}
     whole = [not (spec.table.startswith("$") and "." in spec.table) for _, spec, _ in found]
     undated = table_names.without_dates(plain)
-    parts_of = {own: iter(table_names.tables([*itertools.compress(undated, map(own.__eq__, whole))])) for own in (True, False)}
+    parts_of = {
+        own: iter(table_names.tables([*itertools.compress(undated, map(own.__eq__, whole))])) for own in (True, False)
+    }
     split = [next(parts_of[own]) for own in whole]
     for name, parts, kind, (_, spec, path) in zip(taken, split, names.types(split), found, strict=True):
         group = together.get(path)

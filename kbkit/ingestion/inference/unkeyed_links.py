@@ -22,6 +22,8 @@ TELLING = 8
 FEWEST_NUMBERS = 3
 """Different numbers from which a column without a telling name may refer to a table."""
 _CASES = ("upper", "lower")
+_OF_TEXTS = 3
+"""Columns of a table of texts: the key of another table, a language, a name."""
 _HIGH = 1000
 """Numbers above which those of rows are no coincidence, unless another table has them, too."""
 _TIMES = ("year", "month", "day", "date", "time", "week", "quarter")
@@ -177,9 +179,10 @@ class UnkeyedLinks:
     def _is_base(self, table: ProfiledTable, other: ProfiledTable) -> bool:
         """Return whether another table with the same key only adds details to the rows of a table."""
 
-        def rank(one: ProfiledTable) -> tuple[bool, bool, int, int]:
+        def rank(one: ProfiledTable) -> tuple[bool, bool, int, int, int]:
             [key] = self._keys[one.name]
-            named = any(names.plain(name) in names.NAMES for name in one.columns)
-            return names.fit(key, one.type) == 3, named, one.rows, -[*self._tables].index(one.name)
+            named = any(names.plain(name) in names.NAMES for name in one.columns) and len(one.columns) > _OF_TEXTS
+            order = -[*self._tables].index(one.name)
+            return names.fit(key, one.type) == 3, named, one.rows, len(one.columns), order
 
         return rank(table) > rank(other)
