@@ -32,6 +32,19 @@ class KeyEvidence(FurtherLinks):
                 return True
         return False
 
+    def repeats_other(self, table: ProfiledTable) -> bool:
+        """Return whether the key has the values that the column of its name has in the rows of another table, to whose
+        key another column refers: each of several codes of a person, beside the person's offices.
+        """
+        [own] = self._keys[table.name]
+        size = (table.rows, len(table.columns))
+        for other in (one for one in self._tables.values() if (one.rows, len(one.columns)) > size):
+            key = self._keys[other.name]
+            known = len(key) == 1 and key != (own,) and key[0] in table.columns and own in other.columns
+            if known and not self._shared.missing(table, [*key, own], other, [*key, own])[0]:
+                return True
+        return False
+
     def global_id(self, table: ProfiledTable) -> tuple[str, ...]:
         """Return the column of an identifier such as an email that no two rows share, unless a table with a key has
         all of them: then the rows say more about those.

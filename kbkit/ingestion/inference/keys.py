@@ -189,8 +189,9 @@ def _is_coded(con: Connection, table: ProfiledTable, column: ProfiledColumn) -> 
     """Return whether numbers have one length and many digits, or zeros before them: those of orders and their items."""
     if column.look != "integer" or column.kind != "VARCHAR":
         return False
-    lengths = f"SELECT min(length(v)) = max(length(v)), bool_or(v LIKE '0_%' OR length(v) >= 8) FROM (SELECT {column.value} AS v"
-    return con.execute(f"{lengths} FROM {identifier(table.name)})").fetchall() == [(True, True)]
+    rows = f"SELECT {column.value} AS v FROM {identifier(table.name)}"
+    query = f"SELECT min(length(v)) = max(length(v)), bool_or(v LIKE '0_%' OR length(v) >= 8) FROM ({rows})"
+    return con.execute(query).fetchall() == [(True, True)]
 
 
 _PLACES = {("position",), ("rank",)}

@@ -80,7 +80,8 @@ def find(
         chosen[table.name] = of_place or finder.global_id(table) or shared_pair(con, table, tables)
     for table in (table for table in free if len(chosen[table.name]) == 1):
         others = [other for other in tables if other is not table]
-        if any(repeats.is_copy(con, table, one, chosen) or finder.has_names_of(table, one) for one in others):
+        about = any(repeats.is_copy(con, table, one, chosen) or finder.has_names_of(table, one) for one in others)
+        if about or finder.repeats_other(table):
             chosen[table.name] = ()
     finder.find_targets()
     links_of = {table.name: [*finder.links(table), *finder.inside(table)] for table in tables}
@@ -116,15 +117,10 @@ class _Finder(KeyEvidence):
         return bool(self._given.get((table.name, column.name)))
 
     def refers(self, table: ProfiledTable, column: ProfiledColumn) -> bool:
-        """Return whether all values of a column are keys of another table, or repeat those of the column of its name
-        in a table whose key another column has: each of several codes of a person, beside the person's offices.
-        """
+        """Return whether all values of a column are keys of another table."""
         others = (other for other in self._tables.values() if other is not table)
-        keys = [(other, self._keys[other.name][0]) for other in others if len(self._keys[other.name]) == 1]
-        if any(self._try(table, column, other, key, 1) is not None for other, key in keys):
-            return True
-        beside = [(o, [key, column.name]) for o, key in keys if key in table.columns and column.name in o.columns]
-        return any(not self._shared.missing(table, pair, other, pair)[0] for other, pair in beside)
+        keys = ((other, self._keys[other.name]) for other in others)
+        return any(len(key) == 1 and self._try(table, column, other, key[0], 1) is not None for other, key in keys)
 
     def links(self, table: ProfiledTable) -> list[TableLink]:
         """Return the links of a table, in the order of its columns."""
