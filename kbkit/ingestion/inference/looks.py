@@ -54,6 +54,8 @@ FRAMED = "<>"
 """The separator of lists such as ``<red><blue>`` and ``|red|blue|``."""
 BRACKETED = "[id]"
 """The separator of lists such as ``nucleus [GO:5634]; cytosol [GO:5829]``, whose elements are the texts in brackets."""
+SIGNS = (";", "|", ",", "\n", "/")
+"""Signs that may be between the elements of lists."""
 SEPARATORS = ("[", "[]", FRAMED, ";", "|", ",")
 MISSING_TEXTS = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "none", "-", "?", r"\N", "#N/A", "unknown")
 MISSING = ", ".join(map(literal, ("", *MISSING_TEXTS)))
@@ -106,7 +108,7 @@ _CHECKS = {
     "arrays": "starts_with({v}, '[') AND coalesce(json_type(TRY_CAST({v} AS JSON)) = 'ARRAY', false)",
     "objects": "starts_with({v}, '{') AND coalesce(json_type(TRY_CAST({v} AS JSON)) = 'OBJECT', false)",
     "printed": r"regexp_full_match({v}, '\[\s*([''\"].*[''\"]\s*)?\]') AND TRY_CAST({v} AS VARCHAR[]) IS NOT NULL",
-    **{f"sign {sign}": f"contains({{v}}, {literal(sign)})" for sign in (";", "|", ",")},
+    **{f"sign {sign}": f"contains({{v}}, {literal(sign)})" for sign in SIGNS},
 }
 
 
@@ -127,9 +129,9 @@ class ProfiledColumn:
     :data:`FRAMED`, empty: a list of the file's own). ``value`` is the SQL expression of its clean value. ``codes``: all
     texts are like ``FRA``. ``length`` is the mean number of characters of texts, ``missing`` the number of texts such
     as ``N/A`` (in a sample of large tables). ``raw`` is the SQL expression of the value as it is in the file, ``signs``
-    those of ``;|,`` that texts have. ``is_code``: the texts look like numbers, but would lose digits as such.
+    those of :data:`SIGNS` that texts have. ``is_code``: the texts look like numbers, but would lose digits as such.
     ``problem`` is the reason why a column that looks like one of dates stays text. ``flags`` is the number of numbers
-    with letters behind them, which are left out.
+    with letters behind them, which are left out. ``whole`` are elements with the separator in them.
     """
 
     name: str
@@ -148,6 +150,7 @@ class ProfiledColumn:
     is_code: bool = False
     problem: str = ""
     flags: int = 0
+    whole: tuple[str, ...] = ()
 
     @property
     def elements(self) -> str:
@@ -161,8 +164,13 @@ class ProfiledColumn:
             trimmed = f"""list_transform({parts}, lambda x: trim(x, ' "'))"""
             return f"list_filter({trimmed}, lambda x: x <> '')"
         spaced = rf"\s*{re.escape(self.separator)}\s*"
-        split = f"string_split_regex({self.value}, {literal(spaced)})"
-        return f"list_filter({split}, lambda x: x <> '')"
+        if not self.whole:
+            return f"list_filter(string_split_regex({self.value}, {literal(spaced)}), lambda x: x <> '')"
+        kept = ", ".join(map(literal, self.whole))
+        hidden = f"lambda v, x: replace(v, x, replace(x, {literal(self.separator)}, chr(31)))"
+        split = f"string_split_regex(list_reduce([{kept}], {hidden}, {self.value}), {literal(spaced)})"
+        shown = f"list_transform({split}, lambda x: replace(x, chr(31), {literal(self.separator)}))"
+        return f"list_filter({shown}, lambda x: x <> '')"
 
 
 _ELEMENTS = {

@@ -138,6 +138,13 @@ def _whole_name(_: ProfiledTable, key: Sequence[str], free: Sequence[ProfiledCol
     return next(((name,) for name in whole), None)
 
 
+def _called_as_rows(table: ProfiledTable, key: Sequence[str], free: Sequence[ProfiledColumn]) -> tuple[str, ...] | None:
+    """Return the column called as the last word of the type, if few rows share a value: the ``Zone`` of taxi zones."""
+    kind = names.words(table.type)[-1:]
+    own = [c for c in free if names.words(c.name) == kind and c.name not in key and c.count == table.rows]
+    return next(((c.name,) for c in own if c.look == "text" and _MOSTLY * table.rows <= c.distinct), None)
+
+
 def _distinct_after_key(
     table: ProfiledTable, key: Sequence[str], free: Sequence[ProfiledColumn]
 ) -> tuple[str, ...] | None:
@@ -177,6 +184,7 @@ NAME_RULES: tuple[_NameRule, ...] = (
     _beside_key,
     _ending_in_name,
     _whole_name,
+    _called_as_rows,
     _distinct_after_key,
     _short_description,
 )

@@ -80,7 +80,7 @@ _IDS = frozenset(
 _GENERIC = frozenset({*_IDS, "name", "title", "label"})
 _NUMBERED = re.compile(r"(?<=[^\W\d])(\d+|_[ab12])$", re.IGNORECASE)
 WRAPPINGS = frozenset(
-    {"api", "tbl", "table", "dim", "fact", "csv", "export", "dataset", "data", "info", "list", "metadata"}
+    {"api", "tbl", "table", "dim", "fact", "csv", "export", "dataset", "data", "info", "list", "lookup", "metadata"}
 )
 NODES = frozenset({"node", "nodes", "vertex", "vertices", "entity", "entities"})
 """Words of file names that say nothing about the rows."""
@@ -204,10 +204,13 @@ _PERSON_NAMES = (
 
 def of_person(columns: Sequence[str], kind: str) -> tuple[str, str] | None:
     """Return the columns with the first and the last names of persons, None if there are none."""
-    known = {plain(column).removeprefix(f"{plain(kind)} "): column for column in columns}
-    return next(
-        ((known[first], known[last]) for first, last in _PERSON_NAMES if first in known and last in known), None
-    )
+    for start in range(len(words(kind)) or 1):  # of results by candidate: Candidate surname
+        before = " ".join(words(kind)[start:])
+        known = {plain(column).removeprefix(f"{before} "): column for column in columns}
+        for first, last in _PERSON_NAMES:
+            if first in known and last in known:
+                return known[first], known[last]
+    return None
 
 
 _OF_PERSONS = ROLES - PARENTS

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kbkit.ingestion.inference import name_evidence, names
+from kbkit.ingestion.inference import forms, name_evidence, names
 from kbkit.ingestion.inference.keys import KEY_LOOKS, never_repeats
 from kbkit.ingestion.inference.looks import ProfiledColumn
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.shared_values import PREVIEW, SharedValues
 from kbkit.ingestion.inference.table_link import TableLink
-from kbkit.stores.sql_names import identifier
 
 if TYPE_CHECKING:
     import duckdb
@@ -21,7 +19,6 @@ TELLING = 8
 """Mean length from which equal texts are no coincidence, such as those of UUIDs."""
 FEWEST_NUMBERS = 3
 """Different numbers from which a column without a telling name may refer to a table."""
-_CASES = ("upper", "lower")
 _OF_TEXTS = 3
 """Columns of a table of texts: the key of another table, a language, a name."""
 _HIGH = 1000
@@ -46,7 +43,7 @@ class UnkeyedLinks:
         self._targets: dict[str, list[str]] = {}
         self._shared = SharedValues(con)
         self._codes: dict[str, list[str]] = {}
-        self._cases: dict[tuple[str, str], str] = {}
+        self._forms: dict[tuple[str, str], str] = {}
         self._ranges: dict[tuple[str, str], tuple[int, int]] = {}
         self.unclear: dict[str, Sequence[str]] = {}
 
@@ -80,23 +77,11 @@ class UnkeyedLinks:
             self._ranges[table.name, by] = self._shared.range_of(table, by)
         return self._ranges[table.name, by]
 
-    def _case(self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable, by: str) -> str:
-        """Return the case of all letters in the codes of another table, if that of some values of a column differs."""
-        if column.look != "text" or other.columns[by].look != "text":
-            return ""
-        if (other.name, by) not in self._cases:
-            self._cases[other.name, by] = next((one for one in _CASES if self._is_in_case(other, by, one)), "")
-        case = self._cases[other.name, by]
-        return case if case and not self._is_in_case(table, column.name, case) else ""
-
-    def _is_in_case(self, table: ProfiledTable, name: str, case: str) -> bool:
-        value = table.columns[name].value
-        query = f"SELECT bool_and({value} = {case}({value})) FROM {identifier(table.name)}"
-        return self._con.execute(query).fetchall() == [(True,)]
-
-    @staticmethod
-    def _in_case(column: ProfiledColumn, case: str) -> ProfiledColumn:
-        return replace(column, value=f"{case}({column.value})") if case else column
+    def _form(self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable, by: str) -> str:
+        """Return the SQL expression of a column's values as another table writes them, empty if they do not differ."""
+        if (other.name, by) not in self._forms:
+            self._forms[other.name, by] = forms.of_all(self._con, other, by)
+        return forms.differing(self._con, table, column, other, by, self._forms[other.name, by])
 
     def _to_code(self, table: ProfiledTable, column: ProfiledColumn, *, own: bool) -> TableLink | None:
         """Return the link of a column to the only other table that has all of its values in a column of addresses or
