@@ -23,6 +23,7 @@ from typing import Any
 
 from kbkit.errors import INVALID_UNICODE, INVALID_UNICODE_HINT, BadInputError, UnknownNameError
 from kbkit.ingestion import json_markers, json_resources
+from kbkit.ingestion.json_documents import READERS, XML
 from kbkit.ingestion.json_markers import LISTS
 from kbkit.ingestion.json_objects import IDS, NAMES
 from kbkit.ingestion.json_records import RecordTable, split
@@ -32,14 +33,13 @@ from kbkit.ingestion.json_wholes import are_alike, lists_in, own_fields, togethe
 from kbkit.ingestion.recipe import FileSpec
 from kbkit.ingestion.source_errors import MAX_LINE
 from kbkit.ingestion.source_files import format_of, suffix
-from kbkit.readers import family_trees, mailboxes, obo_documents, xml_records, yaml_documents
+from kbkit.readers import bibliographies
 
 _START, _MOST_BYTES = 1 << 16, 16 * MAX_LINE
 _MOST_NESTED = 64 << 20
 """Bytes of a file in which objects inside of records are looked for."""
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _LINES = (".jsonl", ".ndjson")
-_XML = (".xml", ".opml", ".rss", ".atom")
 _GROUPS = ("group", "list", "section", "part")
 """Names of the column of the names of lists."""
 _ALIKE = 0.7
@@ -87,6 +87,9 @@ def _split(path: Path, of: str, _: int) -> dict[str, RecordTable]:
         lists = ((tag, value) for row in rows for tag, value in row.items() if isinstance(value, list))
         links = dict.fromkeys((tag for tag, value in lists if not known.isdisjoint(value)), ("", "id"))
         return {"": RecordTable([dict(row) for row in rows], "id", links, "name")}
+    if suffix(path) == ".bib":
+        links = {bibliographies.CROSSREF: ("", "key")} if any(bibliographies.CROSSREF in row for row in rows) else {}
+        return {"": RecordTable([dict(row) for row in rows], "key", links, "title")}
     return json_resources.tables(rows) or split(rows, of, elements=is_xml(path))
 
 
@@ -211,7 +214,7 @@ def _rows(path: Path, table: str) -> Iterable[Mapping[str, Any]] | None:
 
 def _object(path: Path) -> dict[str, Any] | None:
     """Return the content of a file that is one object; None for lists, lines of objects and what is no JSON."""
-    if (reader := _READERS.get(suffix(path))) is not None:
+    if (reader := READERS.get(suffix(path))) is not None:
         return reader(path, path.stat().st_mtime_ns)
     if suffix(path) in _LINES:
         return None
@@ -241,7 +244,7 @@ def _with_resources(top: dict[str, Any]) -> dict[str, Any]:
 
 def is_xml(path: Path) -> bool:
     """Return whether a file is read as XML."""
-    return suffix(path) in _XML
+    return suffix(path) in XML
 
 
 def is_yaml(path: Path) -> bool:
@@ -257,61 +260,6 @@ def has_no_records(path: Path) -> bool:
         return is_xml(path) and not _object(path)
     except BadInputError:
         return True
-
-
-@functools.lru_cache(4)
-def _document(path: Path, _: int) -> dict[str, Any]:
-    """Return the only document of a YAML file, or the list of the resources, records or documents in it."""
-    documents = [one for one in yaml_documents.read(path) if one is not None]
-    if found := json_resources.listed(documents):
-        return {"records": found}
-    if len(documents) == 1 and isinstance(documents[0], dict):
-        return documents[0]
-    rows = documents[0] if len(documents) == 1 else documents
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise BadInputError(f"{path} has no list of records", "Records are mappings. Convert it to CSV or JSON")
-    return {"records": rows}
-
-
-@functools.lru_cache(2)
-def _terms(path: Path, _: int) -> dict[str, Any]:
-    return {"terms": obo_documents.read(path)}
-
-
-@functools.lru_cache(4)
-def _elements(path: Path, _: int) -> dict[str, Any]:
-    """Return the lists of elements of an XML file, which are inside of other elements, by their names."""
-    top = xml_records.read(path)
-    lists: dict[str, Any] = {}
-    inside = [top]
-    while inside and not lists:  # the lists that are nearest to the first element
-        members = [(name, value) for one in inside for name, value in one.items()]
-        lists = {name: value for name, value in members if name in lists_in({name: value})}
-        inside = [value for _, value in members if isinstance(value, dict)]
-    if not lists:
-        hint = "Records are elements of one name with attributes or elements inside. Convert it to CSV or JSON"
-        raise BadInputError(f"{path} has no list of records", hint)
-    return lists
-
-
-@functools.lru_cache(4)
-def _tree(path: Path, _: int) -> dict[str, Any]:
-    return dict(family_trees.read(path))
-
-
-@functools.lru_cache(4)
-def _mails(path: Path, _: int) -> dict[str, Any]:
-    return dict(mailboxes.read(path))
-
-
-_READERS = {
-    ".ged": _tree,
-    ".mbox": _mails,
-    ".yaml": _document,
-    ".yml": _document,
-    ".obo": _terms,
-    **dict.fromkeys(_XML, _elements),
-}
 
 
 def _is_lines(start: bytes) -> bool:
@@ -394,7 +342,7 @@ def records(path: Path) -> list[dict[str, Any]]:
     hint = "Remove it, or name the files of a folder one by one"
     if path.stat().st_size > _MOST_NESTED:
         raise BadInputError(f"{path} is too large to be read with others", hint)
-    if is_yaml(path) or suffix(path) == ".obo":
+    if is_yaml(path) or suffix(path) in (".bib", ".obo"):
         top = _object(path) or {}
         return top["records"] if list(top) == ["records"] else [top]
     try:

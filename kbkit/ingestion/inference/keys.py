@@ -75,6 +75,9 @@ def best_key(
     if unique or not sure or not ranked:
         return unique
     name = ranked[0][1]
+    before = itertools.takewhile(lambda one: one != name, table.columns)
+    if any(map(names.is_id, before)):
+        return ()  # the second of two identifiers, of pairs
     return (name,) if _is_nearly_unique(con, table, name) else ()
 
 

@@ -256,24 +256,6 @@ class _Finder(KeyEvidence):
         table.columns[column.name] = in_form(column, top[0].form)
         return top[0]
 
-    def _of_base(self, links: list[TableLink]) -> list[TableLink]:
-        """Return the link to the table with the things themselves, if the others have the same key and add details."""
-        keyed = [link for link in links if link.by == self._keys[link.target]]
-        if len(keyed) == 1 < len(links) and all(self._are_of(link, keyed[0]) for link in links):
-            return keyed  # the others are about its rows
-        keys = {link.by for link in links}
-        if len(links) < _PAIR or len(keys) > 1 or any(link.by != self._keys[link.target] for link in links):
-            return links
-        tables = [self._tables[link.target] for link in links]
-        base = next((t for t in tables if all(t is o or self._is_base(t, o) for o in tables)), None)
-        if base is None or any(self._shared.missing(t, keys_of, base, keys_of)[0] for t in tables for keys_of in keys):
-            return links
-        return [link for link in links if link.target == base.name]
-
-    def _are_of(self, link: TableLink, base: TableLink) -> bool:
-        """Return whether all values by which a link refers to rows are those of another link's target."""
-        return not self._shared.missing(self._tables[link.target], link.by, self._tables[base.target], base.by)[0]
-
     def _to(
         self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable, *, own: bool, is_name: bool
     ) -> tuple[float, TableLink] | None:

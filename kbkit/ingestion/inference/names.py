@@ -56,27 +56,9 @@ RELATIONS = (
 ORDINALS = frozenset(("no", "nr", "num", "number", "nummer", "pos", "index", "seq", "order"))
 """Last words of columns that may count the rows of something, rather than identify a thing."""
 _IDS = frozenset(
-    [
-        "id",
-        "ids",
-        "pk",
-        "pmid",
-        "oid",
-        "key",
-        "code",
-        "fk",
-        "ref",
-        "uuid",
-        "guid",
-        "uri",
-        "iri",
-        "no",
-        "nr",
-        "num",
-        "number",
-        "nummer",
-    ]
-)
+    ["id", "ids", "pk", "pmid", "oid", "key", "code", "fk", "ref", "uuid", "guid", "uri", "iri", "no", "nr", "num",
+     "number", "nummer"]
+)  # fmt: skip
 _GENERIC = frozenset({*_IDS, "name", "title", "label"})
 _NUMBERED = re.compile(r"(?<=[^\W\d])(\d+|_[ab12])$", re.IGNORECASE)
 WRAPPINGS = frozenset(
@@ -380,7 +362,7 @@ _SHORT = 3
 def _alike(a: str, b: str) -> bool:
     """Return whether two words are the same, or one is a plural of the other in some language of Europe."""
     short, long = sorted((a, b), key=len)
-    endings = ("s", "es", "n", "en", "e", "er", *(["x"] if short.endswith("u") else []))
+    endings = ("s", "es", "n", "en", "e", "er", "x" if short.endswith("u") else "s")
     return a == b or (len(short) >= 4 and long in {short + ending for ending in endings})
 
 

@@ -21,6 +21,8 @@ FEWEST_NUMBERS = 3
 """Different numbers from which a column without a telling name may refer to a table."""
 _OF_TEXTS = 3
 """Columns of a table of texts: the key of another table, a language, a name."""
+_SAME = 3
+"""See :func:`names.fit`."""
 _HIGH = 1000
 """Numbers above which those of rows are no coincidence, unless another table has them, too."""
 _TIMES = ("year", "month", "day", "date", "time", "week", "quarter")
@@ -120,7 +122,8 @@ class UnkeyedLinks:
         return top[0] if top else None
 
     def _to_same_name(self, table: ProfiledTable, column: ProfiledColumn) -> TableLink | None:
-        """Return the link of a column that repeats to the only table in which a column of its name never does.
+        """Return the link of a column that repeats to the only table in which a column of its name never does, or is
+        named as the identifier of its rows: the points of a shape.
 
         That must have all of its values: the classroom of students, and of their teacher.
         """
@@ -134,7 +137,7 @@ class UnkeyedLinks:
             by = next((c for c in other.columns.values() if names.words(c.name) == words), None)
             if other is table or other.beyond or by is None or by.look != column.look:
                 continue
-            if never_repeats(self._con, other, by):
+            if names.fit(by.name, other.type) == _SAME or never_repeats(self._con, other, by):
                 missing, distinct = self._shared.missing(table, [column.name], other, [by.name])
                 if distinct >= TELLING and not missing:
                     found.append(TableLink((column.name,), other.name, (by.name,), False, missing, distinct))
@@ -160,6 +163,20 @@ class UnkeyedLinks:
             codes = [c for c in looks if c.length >= TELLING]
             self._codes[table.name] = [c.name for c in codes if never_repeats(self._con, table, c)]
         return self._codes[table.name]
+
+    def _of_base(self, links: list[TableLink]) -> list[TableLink]:
+        """Return the link to the table with the things themselves, if the others are about these: all of their values
+        are its keys.
+        """
+        keyed = [link for link in links if link.by == self._keys[link.target]] if len(links) > 1 else []
+        bases = [link for link in keyed if all(self._are_of(one, link) for one in links)]
+        tables = [self._tables[link.target] for link in bases]
+        best = [t for t in tables if all(t is o or self._is_base(t, o) for o in tables)]
+        return [link for link in bases if self._tables[link.target] in best] if len(best) == 1 else links
+
+    def _are_of(self, link: TableLink, base: TableLink) -> bool:
+        """Return whether all values by which a link refers to rows are those of another link's target."""
+        return not self._shared.missing(self._tables[link.target], link.by, self._tables[base.target], base.by)[0]
 
     def _is_base(self, table: ProfiledTable, other: ProfiledTable) -> bool:
         """Return whether another table with the same key only adds details to the rows of a table."""
