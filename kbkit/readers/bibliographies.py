@@ -26,6 +26,7 @@ _START = re.compile(r"@\s*([A-Za-z]+)\s*([{(])")
 _FIELD = re.compile(r"\s*,?\s*([^\s=,{}()\"#%]+)\s*=\s*")
 _KEY = re.compile(r"\s*([^\s,{}]+)\s*(?=[,})])")
 _WORD = re.compile(r"[^\s,#{}()\"]+")
+_PAIR = 2
 _NAMES_OF_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTHS = {name: str(number) for number, name in enumerate(_NAMES_OF_MONTHS, 1)}
 _AND = re.compile(r"\s+and\s+", re.IGNORECASE)
@@ -122,8 +123,7 @@ def _clean(fields: dict[str, str]) -> Iterator[tuple[str, Any]]:
     for name, value in fields.items():
         own = f"{name}_field" if name in ("key", "type") else name
         if name in _PERSONS:
-            persons = [_plain(one) for one in _and(value)]
-            yield own, [one for one in persons if one and one != "others"]
+            yield own, [one for person in _and(value) if (one := _last_first(person)) and one != "others"]
         elif name == "keywords":
             yield own, [one for part in re.split(r"[,;]", value) if (one := _plain(part))]
         elif plain := _plain(value):
@@ -134,6 +134,16 @@ def _and(value: str) -> list[str]:
     """Return the persons of a field: those of ``{Barnes and Noble}`` are one."""
     masked = re.sub(r"\{[^{}]*\}", lambda found: re.sub(r"\s", "\0", found[0]), value)
     return [one.replace("\0", " ") for one in _AND.split(masked)]
+
+
+def _last_first(person: str) -> str:
+    """Return a person with the last name first, which starts with any words in lower case: ``van Dijk, Jan``."""
+    words = _plain(person).split()
+    if "," in person or "{" in person or len(words) < _PAIR:
+        return " ".join(words)
+    last = next((place for place, word in enumerate(words) if word[0].islower()), len(words) - 1)
+    first = " ".join(words[:last])
+    return f"{' '.join(words[last:])}, {first}" if first else " ".join(words)
 
 
 def _plain(value: str) -> str:

@@ -184,7 +184,7 @@ class UnkeyedLinks:
         def rank(one: ProfiledTable) -> tuple[bool, bool, int, int, int]:
             [key] = self._keys[one.name]
             named = any(names.plain(name) in names.NAMES for name in one.columns) and len(one.columns) > _OF_TEXTS
-            order = -[*self._tables].index(one.name)
-            return names.fit(key, one.type) == 3, named, one.rows, len(one.columns), order
+            telling, order = sum(c.distinct > 1 for c in one.columns.values()), -[*self._tables].index(one.name)
+            return names.fit(key, one.type) == 3, named, one.rows, telling, order
 
         return rank(table) > rank(other)
