@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +19,8 @@ _PARTICLES = ("dropping-particle", "non-dropping-particle")
 _SHORT_NAME = 60
 """Mean number of characters up to which a text may be a name."""
 _SCALARS = (str, int, float)
+_ADDRESS = re.compile(r"(https?:/)?/\S*$")
+"""An address of another record, or its path."""
 DEEPEST = 4
 _SAME = 0.8
 """Fraction of the fields of two kinds of objects that must be the same, if they are of one kind."""
@@ -82,7 +85,30 @@ def key_of(kind: RecordObjects) -> str:
     if sum(is_scalar(kind, name) for name in kind.fields) < 2:
         return ""
     own = [name for name in sorted(kind.fields) if _is_own_id(name, kind.path[-1])]
-    return next((name for name in (*IDS, *own) if is_in_all(kind, name)), "")
+    known = next((name for name in (*IDS, *own) if is_in_all(kind, name)), "")
+    return known or addressed_field([one for _, one in kind.objects])
+
+
+def addressed_field(objects: Sequence[Row]) -> str:
+    """Return the field with which the address of each object ends (``{"index": "acid", "url": "/api/types/acid"}``);
+    the name of objects that are nothing but a name and an address; empty if there is none.
+    """
+    common = set.intersection(*map(set, objects)) if objects else set()
+    texts = {name for name in common if all(isinstance(one[name], str) and one[name] for one in objects)}
+    addresses = {name for name in texts if all(_ADDRESS.match(one[name]) for one in objects)}
+    for address in sorted(addresses):
+        for name in sorted(texts - addresses):
+            if all(one[address].rstrip("/").endswith(f"/{one[name]}") for one in objects):
+                return name
+    named = [name for name in NAMES if addresses and all(one.keys() == {name, *addresses} for one in objects)]
+    return named[0] if named else ""
+
+
+def is_reference(kind: RecordObjects, name: str) -> bool:
+    """Return whether objects have in a field objects with an identifier, and nothing else."""
+    inside = [one[name] for _, one in kind.objects if one.get(name) is not None]
+    alone = all(isinstance(one, dict) and all(isinstance(value, _SCALARS) for value in one.values()) for one in inside)
+    return bool(inside) and alone and key_of(RecordObjects((name,), False, [(0, one) for one in inside])) != ""
 
 
 def named_pair(kind: RecordObjects) -> tuple[str, str, str] | None:
@@ -175,7 +201,7 @@ def name_of(group: Sequence[RecordObjects]) -> str:
 
 def _unique_field(rows: Sequence[Row]) -> str:
     """Return the field that identifies records, empty if none does."""
-    for name in (*IDS, *NAMES):
+    for name in (*IDS, *filter(None, [addressed_field(rows)]), *NAMES):
         values = {identifier_in(row.get(name)) for row in rows}
         if None not in values and len(values) == len(rows):
             return name
@@ -187,7 +213,7 @@ def identifiers(rows: Sequence[Row]) -> tuple[str, list[Any]]:
     if own := _unique_field(rows):
         return own, [row[own] for row in rows]
     paths = [path for path, value in _fields(rows[0]) if identifier_in(value) and len(path) > 1] if rows else []
-    for path in (path for path in paths if path[-1].lower().endswith("id")):
+    for path in (path for path in paths if path[-1].lower().endswith("id") or path[-2] in IDS):
         values = [_at(row, path) for row in rows]
         if None not in map(identifier_in, values) and len(set(map(str, values))) == len(rows):
             return "_".join(path), values

@@ -35,6 +35,7 @@ from kbkit.ingestion.json_objects import (
     identifiers,
     is_functional,
     is_in_all,
+    is_reference,
     is_scalar,
     join_group,
     key_of,
@@ -246,7 +247,8 @@ class _Splitter:
             self._add(table, list(merged([kind], by).values()), by)
             self._replace(kind, by, table, by)
             return
-        if not self._ids or sum(is_scalar(kind, one) for one in kind.fields) < 2:
+        refers = any(is_reference(kind, one) for one in kind.fields)
+        if not self._ids or (not refers and sum(is_scalar(kind, one) for one in kind.fields) < 2):
             return
         if by_id and (same := same_fields(kind, by_id)) & set(NAMES):
             self._entities_and_edges(kind, by_id, same)

@@ -23,6 +23,7 @@ from typing import Any
 
 from kbkit.errors import INVALID_UNICODE, INVALID_UNICODE_HINT, BadInputError, UnknownNameError
 from kbkit.ingestion import json_markers, json_resources
+from kbkit.ingestion.json_documents import READERS, XML
 from kbkit.ingestion.json_markers import LISTS
 from kbkit.ingestion.json_objects import IDS, NAMES
 from kbkit.ingestion.json_records import RecordTable, split
@@ -32,18 +33,19 @@ from kbkit.ingestion.json_wholes import are_alike, lists_in, own_fields, togethe
 from kbkit.ingestion.recipe import FileSpec
 from kbkit.ingestion.source_errors import MAX_LINE
 from kbkit.ingestion.source_files import format_of, suffix
-from kbkit.readers import family_trees, mailboxes, obo_documents, xml_records, yaml_documents
+from kbkit.readers import bibliographies
 
 _START, _MOST_BYTES = 1 << 16, 16 * MAX_LINE
 _MOST_NESTED = 64 << 20
 """Bytes of a file in which objects inside of records are looked for."""
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _LINES = (".jsonl", ".ndjson")
-_XML = (".xml", ".opml", ".rss", ".atom")
 _GROUPS = ("group", "list", "section", "part")
 """Names of the column of the names of lists."""
 _ALIKE = 0.7
 """Fraction of the fields of all lists that each must have, if they are one table."""
+_MANY_LISTS, _NEARLY_ALL = 5, 0.8
+"""Lists from which few values beside those of common fields are no other kind, and the fraction of the others."""
 _FEWEST_ROWS, _FEWEST_FIELDS = 3, 2
 """Objects of an object inside of the object of a file from which they are its rows."""
 _KEYS = ("key", "code", "entry")
@@ -85,6 +87,9 @@ def _split(path: Path, of: str, _: int) -> dict[str, RecordTable]:
         lists = ((tag, value) for row in rows for tag, value in row.items() if isinstance(value, list))
         links = dict.fromkeys((tag for tag, value in lists if not known.isdisjoint(value)), ("", "id"))
         return {"": RecordTable([dict(row) for row in rows], "id", links, "name")}
+    if suffix(path) == ".bib":
+        links = {bibliographies.CROSSREF: ("", "key")} if any(bibliographies.CROSSREF in row for row in rows) else {}
+        return {"": RecordTable([dict(row) for row in rows], "key", links, "title")}
     return json_resources.tables(rows) or split(rows, of, elements=is_xml(path))
 
 
@@ -209,7 +214,7 @@ def _rows(path: Path, table: str) -> Iterable[Mapping[str, Any]] | None:
 
 def _object(path: Path) -> dict[str, Any] | None:
     """Return the content of a file that is one object; None for lists, lines of objects and what is no JSON."""
-    if (reader := _READERS.get(suffix(path))) is not None:
+    if (reader := READERS.get(suffix(path))) is not None:
         return reader(path, path.stat().st_mtime_ns)
     if suffix(path) in _LINES:
         return None
@@ -239,7 +244,7 @@ def _with_resources(top: dict[str, Any]) -> dict[str, Any]:
 
 def is_xml(path: Path) -> bool:
     """Return whether a file is read as XML."""
-    return suffix(path) in _XML
+    return suffix(path) in XML
 
 
 def is_yaml(path: Path) -> bool:
@@ -257,61 +262,6 @@ def has_no_records(path: Path) -> bool:
         return True
 
 
-@functools.lru_cache(4)
-def _document(path: Path, _: int) -> dict[str, Any]:
-    """Return the only document of a YAML file, or the list of the resources, records or documents in it."""
-    documents = [one for one in yaml_documents.read(path) if one is not None]
-    if found := json_resources.listed(documents):
-        return {"records": found}
-    if len(documents) == 1 and isinstance(documents[0], dict):
-        return documents[0]
-    rows = documents[0] if len(documents) == 1 else documents
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise BadInputError(f"{path} has no list of records", "Records are mappings. Convert it to CSV or JSON")
-    return {"records": rows}
-
-
-@functools.lru_cache(2)
-def _terms(path: Path, _: int) -> dict[str, Any]:
-    return {"terms": obo_documents.read(path)}
-
-
-@functools.lru_cache(4)
-def _elements(path: Path, _: int) -> dict[str, Any]:
-    """Return the lists of elements of an XML file, which are inside of other elements, by their names."""
-    top = xml_records.read(path)
-    lists: dict[str, Any] = {}
-    inside = [top]
-    while inside and not lists:  # the lists that are nearest to the first element
-        members = [(name, value) for one in inside for name, value in one.items()]
-        lists = {name: value for name, value in members if name in lists_in({name: value})}
-        inside = [value for _, value in members if isinstance(value, dict)]
-    if not lists:
-        hint = "Records are elements of one name with attributes or elements inside. Convert it to CSV or JSON"
-        raise BadInputError(f"{path} has no list of records", hint)
-    return lists
-
-
-@functools.lru_cache(4)
-def _tree(path: Path, _: int) -> dict[str, Any]:
-    return dict(family_trees.read(path))
-
-
-@functools.lru_cache(4)
-def _mails(path: Path, _: int) -> dict[str, Any]:
-    return dict(mailboxes.read(path))
-
-
-_READERS = {
-    ".ged": _tree,
-    ".mbox": _mails,
-    ".yaml": _document,
-    ".yml": _document,
-    ".obo": _terms,
-    **dict.fromkeys(_XML, _elements),
-}
-
-
 def _is_lines(start: bytes) -> bool:
     """Return whether a file has an object a line, judged by its first line."""
     first, _, rest = start.strip().partition(b"\n")
@@ -323,12 +273,21 @@ def _is_lines(start: bytes) -> bool:
 
 
 def _are_groups(top: Mapping[str, Any]) -> bool:
-    """Return whether an object has nothing but lists of objects of one kind."""
+    """Return whether an object has nothing but lists of objects of one kind.
+
+    Each list has most of the fields of all; or there are many lists, and the fields that all of them have hold nearly
+    all values: those of some members of a committee, such as their office, are in few lists.
+    """
     if len(top) < 2 or len(lists_in(top)) < len(top):
         return False
     fields = [{name for row in rows for name in row} for rows in top.values()]
-    every = set().union(*fields)
-    return len(every) > 2 and all(len(one) >= _ALIKE * len(every) for one in fields) and not set(_GROUPS) <= every
+    every, common = set().union(*fields), set.intersection(*fields)
+    if set(_GROUPS) <= every or len(every) <= _FEWEST_FIELDS:
+        return False
+    if all(len(one) >= _ALIKE * len(every) for one in fields):
+        return True
+    values = Counter(name in common for rows in top.values() for row in rows for name in row)
+    return len(top) >= _MANY_LISTS and len(common) > _FEWEST_FIELDS and values[True] >= _NEARLY_ALL * values.total()
 
 
 def _keyed(top: Mapping[str, Any]) -> Iterator[dict[str, Any]] | None:
@@ -383,7 +342,7 @@ def records(path: Path) -> list[dict[str, Any]]:
     hint = "Remove it, or name the files of a folder one by one"
     if path.stat().st_size > _MOST_NESTED:
         raise BadInputError(f"{path} is too large to be read with others", hint)
-    if is_yaml(path) or suffix(path) == ".obo":
+    if is_yaml(path) or suffix(path) in (".bib", ".obo"):
         top = _object(path) or {}
         return top["records"] if list(top) == ["records"] else [top]
     try:

@@ -30,6 +30,7 @@ FORMATS = {
     ".jsonl": "json",
     ".ndjson": "json",
     ".xml": "json",
+    ".bib": "json",
     ".obo": "json",
     ".ged": "json",
     ".mbox": "json",

@@ -251,7 +251,9 @@ def _drop_row_numbers(con: duckdb.DuckDBPyConnection, table: ProfiledTable, othe
     """
     first = next(iter(table.columns.values()), None)
     unnamed = first is not None and first.name == "column0"
-    if first is None or not _ROW_NUMBERS.fullmatch(first.name) or table.declared_key or len(table.columns) == 1:
+    if first is None or table.declared_key or len(table.columns) == 1:
+        return
+    if not _ROW_NUMBERS.fullmatch(first.name) and not _is_same_ordinal(first.name, others):
         return
     integers = {c.name for other in others for c in other.columns.values() if c.look == "integer"}
     referred = any(names.plain(one) in (*names.HEADS, *names.TAILS) for one in integers)
@@ -264,6 +266,16 @@ def _drop_row_numbers(con: duckdb.DuckDBPyConnection, table: ProfiledTable, othe
     if con.execute(query).fetchall() in ([(-1, -1, True)], [(0, 0, True)]):
         table.numbers = first.name
         del table.columns[first.name]
+
+
+def _is_same_ordinal(name: str, others: Sequence[ProfiledTable]) -> bool:
+    """Return whether the first column of other tables has the same name, too, of words for places in a sequence, and
+    none refers to such a column: *No*, unless there is a *Customer no*.
+    """
+    words = names.words(name)
+    same = any(name in (next(iter(other.columns), ""), other.numbers) for other in others)
+    ends = {names.words(one)[-1:] for other in others for one in other.columns if one != name}
+    return same and set(words) <= {*names.ORDINALS, "row", "line", "record"} and words[-1:] not in ends
 
 
 def _plan(con: duckdb.DuckDBPyConnection, tables: list[ProfiledTable], told: Corrections) -> TablePlan:

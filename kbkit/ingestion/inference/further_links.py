@@ -22,8 +22,10 @@ class FurtherLinks(UnkeyedLinks):
     def _several(self, table: ProfiledTable, column: ProfiledColumn) -> list[TableLink]:
         """Return the links of a column of long identifiers to the tables that have some of them each."""
         given = (table.name, column.name) in self._given or column.name in self._keys[table.name]
-        if given or column.look != "text" or column.length < TELLING:
+        if given or column.look != "text":
             return []
+        if column.length < TELLING:
+            return self._with_all_keys(table, column)
         links = []
         for other in self._tables.values():
             key = self._keys[other.name]
@@ -37,6 +39,21 @@ class FurtherLinks(UnkeyedLinks):
             return links if found * 2 >= max(column.distinct, 1) else []
         # Each value is in one table: a bike or a pair of shoes.
         return links if len(links) > 1 and found == links[0].distinct >= FEWEST_NUMBERS else []
+
+    def _with_all_keys(self, table: ProfiledTable, column: ProfiledColumn) -> list[TableLink]:
+        """Return the link of a column of codes to the only other table all of whose keys it has, many: the committees,
+        beside which it has subcommittees that no table has by such a code.
+        """
+        links = []
+        for other in self._tables.values():
+            key = self._keys[other.name]
+            alike = len(key) == 1 and other is not table and other.columns[key[0]].look == "text" and not other.beyond
+            if alike and min(column.length, other.columns[key[0]].length) >= _WORD and other.rows >= TELLING:
+                unused, _ = self._shared.missing(other, key, table, [column.name])
+                missing, distinct = self._shared.missing(table, [column.name], other, key)
+                if not unused and missing > 0:
+                    links.append(TableLink((column.name,), other.name, key, False, missing, distinct, partial=True))
+        return links if len(links) == 1 else []
 
     def _other_end(self, table: ProfiledTable, link: TableLink) -> list[TableLink]:
         """Return the link of the other end of triples, if a table holds texts about some of the nodes."""

@@ -8,6 +8,7 @@ from kbkit.ingestion.inference import names
 from kbkit.ingestion.inference.further_links import FurtherLinks
 from kbkit.ingestion.inference.keys import is_unique
 from kbkit.ingestion.inference.looks import ProfiledColumn
+from kbkit.ingestion.inference.name_columns import name_columns
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.table_link import TableLink
 from kbkit.ingestion.inference.unkeyed_links import TELLING
@@ -28,6 +29,19 @@ class KeyEvidence(FurtherLinks):
             missing, distinct = self._shared.missing(table, [key], other, [one])
             most = distinct >= max(TELLING, 0.5 * other.rows) and not missing
             if most and self._keys[other.name] not in ((), (one,)) and is_unique(self._con, other, [one]):
+                return True
+        return False
+
+    def repeats_other(self, table: ProfiledTable) -> bool:
+        """Return whether the key has the values that the column of its name has in the rows of another table, to whose
+        key another column refers: each of several codes of a person, beside the person's offices.
+        """
+        [own] = self._keys[table.name]
+        size = (table.rows, len(table.columns))
+        for other in (one for one in self._tables.values() if (one.rows, len(one.columns)) > size):
+            key = self._keys[other.name]
+            known = len(key) == 1 and key != (own,) and key[0] in table.columns and own in other.columns
+            if known and not self._shared.missing(table, [*key, own], other, [*key, own])[0]:
                 return True
         return False
 
@@ -54,23 +68,30 @@ class KeyEvidence(FurtherLinks):
         key = table.columns[self._keys[table.name][0]]
         by = {link.by for of in links.values() for link in of if link.target == table.name}
         [code] = by if len(by) == 1 else [()]
-        if len(code) != 1 or code[0] == key.name or not (names.is_id(code[0]) or table.columns[code[0]].codes):
+        numbers = key.look == "integer" and self._shared.are_consecutive(table, key)
+        if len(code) != 1 or code[0] == key.name or not is_unique(self._con, table, code):
             return ()
+        if table.columns[code[0]].look not in (("text", "integer") if numbers else ("text",)):
+            return ()
+        if not (names.is_id(code[0]) or table.columns[code[0]].codes):
+            return code if numbers and not names.is_own_name(code[0], table.type) else ()
         is_name = key.look == "text" and not names.is_id(key.name) and not key.codes
-        if table.columns[code[0]].look != "text" or not is_unique(self._con, table, code):
-            return ()
-        if is_name and table.named is None:
+        if is_name and table.named is None and not name_columns(table, code, (), ()):
             table.named = (key.name,)
-        return code if is_name or (key.look == "integer" and self._shared.are_consecutive(table, key)) else ()
+        return code if is_name or numbers else ()
 
     def is_referred(self, table: ProfiledTable, column: ProfiledColumn) -> bool:
-        """Return whether columns are named after a column with something before its name, and have its values only.
+        """Return whether columns are named after a column, alone or with something before its name, and have its
+        values only.
 
-        ``Super_ssn`` and ``Essn``: ``Ssn`` identifies the rows, though it is not named as an identifier.
+        ``Super_ssn`` and ``Essn``: ``Ssn`` identifies the rows, though it is not named as an identifier. Of tables with
+        columns of one name, it is that of the table whose rows it tells apart.
         """
+        said = not names.is_generic(column.name) and not any(map(names.is_measure, names.words(column.name)[-1:]))
         for other in self._tables.values():
             for one in other.columns.values():
-                if one.look == column.look and names.with_key(one.name, column.name):
+                same = said and one.name == column.name and other is not table and 2 * one.distinct < one.count
+                if one.look == column.look and (same or names.with_key(one.name, column.name)):
                     missing, distinct = self._shared.missing(other, [one.name], table, [column.name])
                     if distinct > 1 and not missing:
                         return True

@@ -51,10 +51,11 @@ def best_key(
         return ()  # its rows say more about those of the other table
 
     person = names.of_person([*table.columns], table.type) or ()
+    declared = {name for columns, target, _ in table.declared_links for name in columns if target}
 
     def rank_of(position: int, column: ProfiledColumn) -> int | None:
-        if column.name in person[:1]:
-            return None  # a first name, which another row may have, too
+        if column.name in person[:1] or column.name in declared:
+            return None  # a first name, which another row may have, too; another row
         if column.name in (table.spec.folder, table.spec.file):
             return None  # names of folders and files, which no row is
         rank = _key_rank(column, table, position)
@@ -67,12 +68,16 @@ def best_key(
         foreign = rank in _UNSURE and names.is_id(column.name) and refers(column)
         return None if foreign else rank
 
-    ranks = [(rank_of(position, column), column.name) for position, column in enumerate(table.columns.values())]
+    telling = [c for c in table.columns.values() if c.distinct > 1 or table.rows == 1]  # not the client of all rows
+    ranks = [(rank_of(position, column), column.name) for position, column in enumerate(telling)]
     ranked = sorted(((rank, name) for rank, name in ranks if rank is not None), key=lambda entry: entry[0])
     unique = next(((name,) for _, name in ranked if is_unique(con, table, [name])), ())
     if unique or not sure or not ranked:
         return unique
     name = ranked[0][1]
+    before = itertools.takewhile(lambda one: one != name, table.columns)
+    if any(map(names.is_id, before)):
+        return ()  # the second of two identifiers, of pairs
     return (name,) if _is_nearly_unique(con, table, name) else ()
 
 
@@ -133,7 +138,8 @@ def pair_with_link(con: Connection, table: ProfiledTable, linked: set[str]) -> t
     if table.spec.folder in linked or any(is_unique(con, table, [name]) for name in linked):
         return ()
     full = _full(table)
-    others = [c.name for c in sorted(full, key=lambda c: not names.is_sequence(c.name)) if _may_identify(c)]
+    ordered = sorted(full, key=lambda c: not names.is_sequence(c.name))
+    others = [c.name for c in ordered if _may_identify(c) or _is_coded(con, table, c)]
     pairs = ((a.name, b) for a in full for b in others if a.name in linked and a.name != b)
     return next((pair for pair in pairs if is_unique(con, table, pair)), ())
 
@@ -148,7 +154,7 @@ def _full(table: ProfiledTable) -> list[ProfiledColumn]:
 def shared_pair(con: Connection, table: ProfiledTable, tables: Sequence[ProfiledTable]) -> tuple[str, ...]:
     """Return two columns that identify the rows together, if another table has columns of the same names."""
     known = sorted(_full(table), key=lambda c: names.words(c.name)[-1:] in _PLACES)
-    full = [c.name for c in known if _may_identify(c)][:6]
+    full = [c.name for c in known if _may_identify(c) or _is_coded(con, table, c)][:6]
     others = [other for other in tables if other is not table and len(other.columns) > 2]
     alone = {name for name in full if is_unique(con, table, [name])}  # which needs no other column
     pairs = itertools.combinations([name for name in full if name not in alone], 2)
@@ -180,6 +186,15 @@ def _may_identify(column: ProfiledColumn) -> bool:
     """Return whether a column can be part of a key: a text, a date, or a number that counts or identifies."""
     numbers = names.is_id(column.name) or names.is_sequence(column.name) or names.words(column.name)[-1:] in _NUMBERS
     return column.look in ("text", "date", "address") or (column.look == "integer" and numbers)
+
+
+def _is_coded(con: Connection, table: ProfiledTable, column: ProfiledColumn) -> bool:
+    """Return whether numbers have one length and many digits, or zeros before them: those of orders and their items."""
+    if column.look != "integer" or column.kind != "VARCHAR":
+        return False
+    rows = f"SELECT {column.value} AS v FROM {identifier(table.name)}"
+    query = f"SELECT min(length(v)) = max(length(v)), bool_or(v LIKE '0_%' OR length(v) >= 8) FROM ({rows})"
+    return con.execute(query).fetchall() == [(True, True)]
 
 
 _PLACES = {("position",), ("rank",)}

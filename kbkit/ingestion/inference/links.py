@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kbkit.ingestion.inference import listed, name_evidence, names, people, repeats
 from kbkit.ingestion.inference.dialect import TRIPLE
+from kbkit.ingestion.inference.forms import in_form
 from kbkit.ingestion.inference.further_links import type_of
 from kbkit.ingestion.inference.key_evidence import KeyEvidence
 from kbkit.ingestion.inference.keys import (
@@ -80,7 +81,8 @@ def find(
         chosen[table.name] = of_place or finder.global_id(table) or shared_pair(con, table, tables)
     for table in (table for table in free if len(chosen[table.name]) == 1):
         others = [other for other in tables if other is not table]
-        if any(repeats.is_copy(con, table, one, chosen) or finder.has_names_of(table, one) for one in others):
+        about = any(repeats.is_copy(con, table, one, chosen) or finder.has_names_of(table, one) for one in others)
+        if about or finder.repeats_other(table):
             chosen[table.name] = ()
     finder.find_targets()
     links_of = {table.name: [*finder.links(table), *finder.inside(table)] for table in tables}
@@ -127,8 +129,10 @@ class _Finder(KeyEvidence):
         known = {column for link in found for column in link.columns}
         for column in list(table.columns.values()):
             if column.name not in known:
-                link = self._to_parent(table, column) or self._link(table, column)
-                found += [link] if link else self._several(table, column)
+                whole = listed.with_whole_names(self._con, table, column, self._names())
+                table.columns[column.name] = whole
+                link = self._to_parent(table, whole) or self._link(table, whole)
+                found += [link] if link else self._several(table, whole)
         found += self._by_name_and_more(table, found)
         known = {column for link in found for column in link.columns}
         found += self._siblings(table, [link for link in found if len(link.columns) == 1 and link.target])
@@ -184,8 +188,8 @@ class _Finder(KeyEvidence):
                 if distinct and (not missing or (distinct >= _MANY and missing <= _STRANGERS * distinct)):
                     yield TableLink(key, other.name, key, False, missing, distinct)
 
-    def _rank(self, table: ProfiledTable) -> tuple[int, int]:
-        return table.rows, -[*self._tables].index(table.name)
+    def _rank(self, table: ProfiledTable) -> tuple[int, int, int]:
+        return table.rows, len(table.columns), -[*self._tables].index(table.name)
 
     def _by_name_and_more(self, table: ProfiledTable, links: Sequence[TableLink]) -> list[TableLink]:
         """Return the link by a name and another column, which have the same names in the other table and identify its
@@ -230,9 +234,9 @@ class _Finder(KeyEvidence):
             return TableLink((column.name,), "", (), column.look == "list", loose=type_of(column.name))
         if (table.name, column.name) in self._given:
             return self._as_told(table, column, self._given[table.name, column.name])
-        counts = names.is_count(column.name) or (
-            column.look == "integer" and names.is_plural(column.name) and not names.is_id(column.name)
-        )
+        same_key = any(self._keys[other.name] == (column.name,) for other in self._tables.values())
+        plural = names.is_plural(column.name) and not (names.is_id(column.name) or same_key)
+        counts = names.is_count(column.name) or (column.look == "integer" and plural)
         if counts or (column.look not in (*KEY_LOOKS, "list", "boolean") and not column.floats):
             return None if counts else self._listed(table, column)  # Home_games: how many
         own = self._keys[table.name] == (column.name,)
@@ -249,19 +253,8 @@ class _Finder(KeyEvidence):
         if len(top) > 1 and best < 2:
             self.unclear[f"{table.name}.{column.name}"] = [link.target for link in top]
             return None
-        table.columns[column.name] = self._in_case(column, top[0].case)
+        table.columns[column.name] = in_form(column, top[0].form)
         return top[0]
-
-    def _of_base(self, links: list[TableLink]) -> list[TableLink]:
-        """Return the link to the table with the things themselves, if the others have the same key and add details."""
-        keys = {link.by for link in links}
-        if len(links) < _PAIR or len(keys) > 1 or any(link.by != self._keys[link.target] for link in links):
-            return links
-        tables = [self._tables[link.target] for link in links]
-        base = next((t for t in tables if all(t is o or self._is_base(t, o) for o in tables)), None)
-        if base is None or any(self._shared.missing(t, keys_of, base, keys_of)[0] for t in tables for keys_of in keys):
-            return links
-        return [link for link in links if link.target == base.name]
 
     def _to(
         self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable, *, own: bool, is_name: bool
@@ -292,11 +285,11 @@ class _Finder(KeyEvidence):
             if own and any(one == (by,) and named == table.name for one, named, _ in other.declared_links):
                 continue  # accounts have no link to the savings whose key refers to them
             link = self._try(table, column, other, by, evidence)
-            if (link is None or link.missing) and evidence and (case := self._case(table, column, other, by)):
-                table.columns[column.name] = self._in_case(column, case)
+            if (link is None or link.missing) and evidence and (form := self._form(table, column, other, by)):
+                table.columns[column.name] = in_form(column, form)
                 link = self._try(table, column, other, by, evidence) or link
                 table.columns[column.name] = column
-                link = replace(link, case=case) if link else None
+                link = replace(link, form=form) if link else None
             if link and other is table and self._shared.are_equal(table, column, by):
                 continue  # the code of a country beside its key: no link to itself
             if link:
@@ -320,15 +313,21 @@ class _Finder(KeyEvidence):
         missing, distinct = self._shared.missing(table, [column.name], other, [by])
         return distinct >= TELLING and not missing
 
+    def _names(self) -> list[tuple[ProfiledTable, str]]:
+        """Return the columns that lists may name rows by, also of names that few rows share."""
+        found = [(other, by) for other in self._tables.values() for by in self._targets[other.name]]
+        named = ((other, c) for other in self._tables.values() for c in other.columns.values() if not other.beyond)
+        named = ((o, c) for o, c in named if names.is_own_name(c.name, o.type) and _MOST * o.rows <= c.distinct)
+        return [*found, *((o, c.name) for o, c in named if c.look == "text" and (o, c.name) not in found)]
+
     def _listed(self, table: ProfiledTable, column: ProfiledColumn) -> TableLink | None:
         """Return the link of a text that is a list of names or keys of another table."""
-        targets = [(other, by) for other in self._tables.values() for by in self._targets[other.name]]
-        own = column.name in self._keys[table.name]
-        if own:
+        targets = self._names()
+        if column.name in self._keys[table.name]:
             return None
         by_full_name = listed.full_name_link(self._con, table, column, self._tables.values(), self._shared)
         bracketed = by_full_name or listed.bracketed(self._con, table, column, targets, self._shared)
-        return bracketed or listed.link(table, column, targets, self._shared)
+        return bracketed or listed.link(self._con, table, column, targets, self._shared)
 
     def _as_told(self, table: ProfiledTable, column: ProfiledColumn, target: str) -> TableLink | None:
         if not target:

@@ -19,40 +19,94 @@ if TYPE_CHECKING:
 
     Connection = duckdb.DuckDBPyConnection
 
-_SIGNS = (";", "|", QUOTED)
+_SIGNS = (";", "|", QUOTED, "\n", " / ")
 _FOUND = 0.9
 """Fraction of the elements that must be in the other table: nothing else says that a text is a list."""
+_MOST_PAIRS = 2_000_000
+"""Pairs of rows up to which names with separators in them are looked for."""
+_MOST_WHOLE = 100
+"""Names with the separator in them that a recipe lists."""
 _FEWEST = 2
 _FEWEST_NAMES = 3
 
 
+def with_whole_names(
+    con: Connection, table: ProfiledTable, column: ProfiledColumn, targets: Iterable[tuple[ProfiledTable, str]]
+) -> ProfiledColumn:
+    """Return a column of lists with the names of other rows in which the separator is, too: ``Paris, Texas``."""
+    sign = "," if column.separator == QUOTED else column.separator
+    quotes = column.separator == QUOTED and _has_quotes(con, table, column)  # which say where names end
+    if column.look != "list" or sign not in (",", ";", "/") or column.whole or quotes:
+        return column
+    rows = f"SELECT DISTINCT {column.value} AS v FROM {identifier(table.name)}"
+    found: set[str] = set()
+    for other, by in targets:
+        if other is not table and other.columns[by].look == "text" and other.rows * table.rows <= _MOST_PAIRS:
+            names_in = f"SELECT {other.columns[by].value} AS k FROM {identifier(other.name)}"
+            query = f"SELECT DISTINCT k FROM ({names_in}) JOIN ({rows}) ON contains(v, k) WHERE contains(k, '{sign}')"
+            found |= {name for (name,) in con.execute(query).fetchall()}
+    if not found or len(found) > _MOST_WHOLE:
+        return column
+    return replace(column, separator=sign, whole=tuple(sorted(found, key=lambda name: (-len(name), name))))
+
+
 def link(
-    table: ProfiledTable, column: ProfiledColumn, targets: Iterable[tuple[ProfiledTable, str]], shared: SharedValues
+    con: Connection,
+    table: ProfiledTable,
+    column: ProfiledColumn,
+    targets: Iterable[tuple[ProfiledTable, str]],
+    shared: SharedValues,
 ) -> TableLink | None:
     """Return the link of a column of texts to a table, most of whose parts are values of one of ``targets``.
 
     The column becomes one of lists. Returns None, and leaves the column as it is, if there is no such target.
     """
-    signs = [sign for sign in _SIGNS if sign[0] in column.signs] if column.look in ("text", "prose") else []
+    targets = list(targets)
+    signs = [sign for sign in _SIGNS if sign.strip()[:1] in column.signs] if column.look in ("text", "prose") else []
     for sign in signs:
         # The cleaned value of one name in quotes lacks the quotes, which say that a comma is in the name.
         as_list = replace(column, look="list", separator=sign, value=column.raw or column.value)
         others = [(other, by) for other, by in targets if other is not table or by != column.name]
-        if found := _link_of(table, as_list, others, shared):
+        as_list = with_whole_names(con, table, as_list, others)
+        if _has_several(con, table, as_list) and (found := _link_of(con, table, as_list, others, shared)):
             return found
     table.columns[column.name] = column
     return None
 
 
+def _has_quotes(con: Connection, table: ProfiledTable, column: ProfiledColumn) -> bool:
+    query = f"SELECT bool_or(contains({column.value}, chr(34))) FROM {identifier(table.name)}"
+    return con.execute(query).fetchall() == [(True,)]
+
+
+def _has_several(con: Connection, table: ProfiledTable, column: ProfiledColumn) -> bool:
+    """Return whether any value of a column of lists has several elements."""
+    query = f"SELECT bool_or(len({column.elements}) > 1) FROM {identifier(table.name)}"
+    return con.execute(query).fetchall() == [(True,)]
+
+
+def _are_shared(con: Connection, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable, by: str) -> bool:
+    """Return whether several rows of another table have the name that an element of the lists has."""
+    named = f"SELECT unnest({column.elements}) FROM {identifier(table.name)}"
+    rows = f"SELECT {other.columns[by].value} AS k FROM {identifier(other.name)}"
+    query = f"SELECT 1 FROM ({rows}) WHERE k IN ({named}) GROUP BY k HAVING count(*) > 1 LIMIT 1"
+    return bool(con.execute(query).fetchall())
+
+
 def _link_of(
-    table: ProfiledTable, column: ProfiledColumn, targets: Iterable[tuple[ProfiledTable, str]], shared: SharedValues
+    con: Connection,
+    table: ProfiledTable,
+    column: ProfiledColumn,
+    targets: Iterable[tuple[ProfiledTable, str]],
+    shared: SharedValues,
 ) -> TableLink | None:
     """Put a column of lists in the place of that in the table, and return the link of nearly all of its elements."""
     table.columns[column.name] = column
     for other, by in targets:
         if other.columns[by].look == "text":
             lacking, distinct = shared.missing(table, [column.name], other, [by])
-            if distinct >= _FEWEST and lacking <= (1 - _FOUND) * distinct:
+            most = distinct >= _FEWEST and lacking <= (1 - _FOUND) * distinct
+            if most and not _are_shared(con, table, column, other, by):
                 return TableLink((column.name,), other.name, (by,), True, lacking, distinct)
     return None
 
@@ -75,7 +129,7 @@ def bracketed(
     if con.execute(f"SELECT 1 FROM {identifier(table.name)} WHERE {lacks} LIMIT 1").fetchall():
         return None
     others = [(other, by) for other, by in targets if other is not table]
-    found = _link_of(table, replace(column, separator=BRACKETED), others, shared)
+    found = _link_of(con, table, replace(column, separator=BRACKETED), others, shared)
     if found is None:
         table.columns[column.name] = column
     return found

@@ -1,4 +1,4 @@
-"""What the values of columns look like: numbers, dates, money, lists, prose; and the SQL that cleans them."""
+"""What the values of columns look like: how many pass the checks of numbers, dates, money and lists."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kbkit.ingestion.inference import dates, names
 from kbkit.schema import literal
@@ -16,17 +16,10 @@ if TYPE_CHECKING:
 
 LONG = 60
 """Mean number of characters from which a text is prose."""
-_PHONES = frozenset(("cell", "fax", "mobile", "phone", "tel", "telephone"))
-_SIGNED = 8
-"""Mean number of characters from which numbers with + may be those of telephones."""
-_WORD = 2.5
-"""Mean number of characters from which the texts of a column are words rather than signs."""
 
 NUMBER = r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?"
 GROUPED = r"[-+]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?|" + NUMBER
-_AMOUNT = "[^0-9]{0,5}[0-9][0-9,. '']*[^0-9]{0,5}"
-"""A number with a unit before or after it: short, as people read it in the recipe."""
-_COMMA = r"[-+]?[0-9]{1,3}(\.[0-9]{3})+(,[0-9]+)?|[-+]?[0-9]+(,[0-9]+)?"
+COMMA = r"[-+]?[0-9]{1,3}(\.[0-9]{3})+(,[0-9]+)?|[-+]?[0-9]+(,[0-9]+)?"
 _UNIT = (
     r"([$€£¥₹₽₩₺₴%]|zł|kr|(A|C|HK|NZ|R|S|US)\$|AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HKD|HUF|ILS|INR|JPY|KRW|MXN|NOK|NZD"
     r"|PLN|RON|RUB|SEK|SGD|THB|TRY|UAH|USD|ZAR)"
@@ -36,35 +29,36 @@ _MONEY, _COMMA_MONEY = (
     rf"\(?[-+]?({_UNIT}\s?[-+]?{one}|{one}\s?{_UNIT})\)?"
     for one in (r"[0-9]{1,3}([,'' ]?[0-9]{3})*(\.[0-9]+)?", r"[0-9]{1,3}([.'' ]?[0-9]{3})*(,[0-9]{1,2})?")
 )
-_FLAGGED = rf"\s*({NUMBER})(\s+[A-Za-z]{{1,2}})?\s*"
+FLAGGED = rf"\s*({NUMBER})(\s+[A-Za-z]{{1,2}})?\s*"
 """A number with letters behind it that say how sure it is, as offices for statistics write them; ``:`` is missing."""
-_VERSIONS = frozenset(("version", "release", "build"))
-_NUMBERED = frozenset((*_VERSIONS, "section", "chapter", "paragraph"))
+VERSIONS = frozenset(("version", "release", "build"))
+_NUMBERED = frozenset((*VERSIONS, "section", "chapter", "paragraph"))
 ADDRESS = r" \(https?://[^ )]+\)"
 _ADDRESSED_FILE = rf".*\.\w{{2,4}}{ADDRESS}"
 """The address of a page after its name, as Notion writes links."""
 _ISO = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9:.]+Z?)?"
-_OFFSET = " ?([+-][0-9]{2}):?([0-9]{2})$"
 _ZONED = r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9:.]+(Z|[+-][0-9]{2}| ?[+-][0-9]{2}:?[0-9]{2})"
 """A time with its distance from UTC, which is read as the time of UTC."""
-_ZEROS = "0[0-]{13,}(AAA)?"
+ZEROS = "0[0-]{13,}(AAA)?"
 """An identifier of nothing."""
-_ABSENT = ("NULL", "N/A", "#N/A", "NaN", r"\N")
-_DASHES = ("-", "--", "–", "—")
+NO_DAY = "0{8}|0{1,4}[-/.]0{1,2}[-/.]0{1,4}([ T][0:.]+Z?)?"
+"""A day or a time of zeros: there is none."""
+ABSENT = ("NULL", "N/A", "#N/A", "NaN", r"\N")
+DASHES = ("-", "--", "–", "—")
 """Missing, too, in a column of words."""
 _LONGEST_VALUE = 1_000_000
 """Characters of a value that are looked at."""
-_PAIR = 2
-_FEWEST_NAMES = 5
 QUOTED = ',"'
 """The separator of lists between commas in which names with a comma are in quotes."""
 FRAMED = "<>"
 """The separator of lists such as ``<red><blue>`` and ``|red|blue|``."""
 BRACKETED = "[id]"
 """The separator of lists such as ``nucleus [GO:5634]; cytosol [GO:5829]``, whose elements are the texts in brackets."""
+SIGNS = (";", "|", ",", "\n", "/")
+"""Signs that may be between the elements of lists."""
 SEPARATORS = ("[", "[]", FRAMED, ";", "|", ",")
-_MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "none", "-", "?", r"\N", "#N/A", "unknown")
-MISSING = ", ".join(map(literal, ("", *_MISSING)))
+MISSING_TEXTS = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "none", "-", "?", r"\N", "#N/A", "unknown")
+MISSING = ", ".join(map(literal, ("", *MISSING_TEXTS)))
 """Texts of missing values in SQL."""
 _ANSWERS = (("yes", "no"), ("y", "n"), ("ja", "nein"), ("ja", "nee"), ("oui", "non"), ("si", "no"), ("sí", "no"),
             ("sim", "não"))  # fmt: skip
@@ -77,7 +71,7 @@ _CHECKS = {
     "money": f"regexp_full_match({{v}}, '{_MONEY}')",
     "comma money": f"regexp_full_match({{v}}, '{_COMMA_MONEY}')",
     "addressed": f"regexp_matches({{v}}, '{ADDRESS}') AND NOT regexp_full_match({{v}}, '{_ADDRESSED_FILE}')",
-    "decimal_commas": f"regexp_full_match({{v}}, '{_COMMA}')",
+    "decimal_commas": f"regexp_full_match({{v}}, '{COMMA}')",
     "zero commas": "starts_with(ltrim({v}, '+-'), '0,')",
     "dotted": r"regexp_full_match({v}, '[-+]?[0-9]{1,3}(\.[0-9]{3})+')",
     "dates": f"regexp_full_match({{v}}, '{_ISO}')",
@@ -100,20 +94,21 @@ _CHECKS = {
     "kept zeros": r"regexp_full_match({v}, '[0-9]+\.[0-9]*[1-9]0+|[0-9]+\.0{2,}')",
     "beyond doubles": r"regexp_full_match({v}, '[0-9]{9,}\.[0-9]+') AND length({v}) > 16"
     " AND TRY_CAST({v} AS DOUBLE)::VARCHAR <> {v}",
-    "flagged": f"regexp_full_match({{v}}, '{_FLAGGED}')",
-    "flags": f"regexp_full_match({{v}}, '{_FLAGGED}') AND regexp_matches({{v}}, '[A-Za-z]\\s*$')",
+    "flagged": f"regexp_full_match({{v}}, '{FLAGGED}')",
+    "flags": f"regexp_full_match({{v}}, '{FLAGGED}') AND regexp_matches({{v}}, '[A-Za-z]\\s*$')",
     "colons": r"regexp_full_match({v}, '\s*:(\s+[A-Za-z]{1,2})?\s*')",
     "fractions": r"regexp_matches({v}, '[.eE]')",
-    "missing": f"{{v}} IN ({', '.join(map(literal, _MISSING))})",
-    "absent": f"{{v}} IN ({', '.join(map(literal, _ABSENT))})",
-    "dashes": f"{{v}} IN ({', '.join(map(literal, _DASHES))})",
-    "zeros": f"regexp_full_match({{v}}, '{_ZEROS}')",
+    "missing": f"{{v}} IN ({', '.join(map(literal, MISSING_TEXTS))})",
+    "absent": f"{{v}} IN ({', '.join(map(literal, ABSENT))})",
+    "dashes": f"{{v}} IN ({', '.join(map(literal, DASHES))})",
+    "zeros": f"regexp_full_match({{v}}, '{ZEROS}')",
+    "no days": f"regexp_full_match({{v}}, '{NO_DAY}')",
     "untrimmed": "{v} <> trim({v})",
     "addresses": "regexp_matches({v}, '^(https?|ftp|mailto|urn):')",
     "arrays": "starts_with({v}, '[') AND coalesce(json_type(TRY_CAST({v} AS JSON)) = 'ARRAY', false)",
     "objects": "starts_with({v}, '{') AND coalesce(json_type(TRY_CAST({v} AS JSON)) = 'OBJECT', false)",
     "printed": r"regexp_full_match({v}, '\[\s*([''\"].*[''\"]\s*)?\]') AND TRY_CAST({v} AS VARCHAR[]) IS NOT NULL",
-    **{f"sign {sign}": f"contains({{v}}, {literal(sign)})" for sign in (";", "|", ",")},
+    **{f"sign {sign}": f"contains({{v}}, {literal(sign)})" for sign in SIGNS},
 }
 
 
@@ -134,9 +129,9 @@ class ProfiledColumn:
     :data:`FRAMED`, empty: a list of the file's own). ``value`` is the SQL expression of its clean value. ``codes``: all
     texts are like ``FRA``. ``length`` is the mean number of characters of texts, ``missing`` the number of texts such
     as ``N/A`` (in a sample of large tables). ``raw`` is the SQL expression of the value as it is in the file, ``signs``
-    those of ``;|,`` that texts have. ``is_code``: the texts look like numbers, but would lose digits as such.
+    those of :data:`SIGNS` that texts have. ``is_code``: the texts look like numbers, but would lose digits as such.
     ``problem`` is the reason why a column that looks like one of dates stays text. ``flags`` is the number of numbers
-    with letters behind them, which are left out.
+    with letters behind them, which are left out. ``whole`` are elements with the separator in them.
     """
 
     name: str
@@ -155,6 +150,7 @@ class ProfiledColumn:
     is_code: bool = False
     problem: str = ""
     flags: int = 0
+    whole: tuple[str, ...] = ()
 
     @property
     def elements(self) -> str:
@@ -168,8 +164,13 @@ class ProfiledColumn:
             trimmed = f"""list_transform({parts}, lambda x: trim(x, ' "'))"""
             return f"list_filter({trimmed}, lambda x: x <> '')"
         spaced = rf"\s*{re.escape(self.separator)}\s*"
-        split = f"string_split_regex({self.value}, {literal(spaced)})"
-        return f"list_filter({split}, lambda x: x <> '')"
+        if not self.whole:
+            return f"list_filter(string_split_regex({self.value}, {literal(spaced)}), lambda x: x <> '')"
+        kept = ", ".join(map(literal, self.whole))
+        hidden = f"lambda v, x: replace(v, x, replace(x, {literal(self.separator)}, chr(31)))"
+        split = f"string_split_regex(list_reduce([{kept}], {hidden}, {self.value}), {literal(spaced)})"
+        shown = f"list_transform({split}, lambda x: replace(x, chr(31), {literal(self.separator)}))"
+        return f"list_filter({shown}, lambda x: x <> '')"
 
 
 _ELEMENTS = {
@@ -231,119 +232,6 @@ def looks_of(con: duckdb.DuckDBPyConnection, source: str, fields: Sequence[Table
     return {one.name: found.get(number, dict.fromkeys(keys, 0)) for number, one in enumerate(fields)}
 
 
-def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
-    one: TableField,
-    counts: tuple[int, int],
-    look: Mapping[str, float] | None,
-    reading: dates.DateReading,
-    *,
-    na: bool = False,
-    rows: int = 0,
-) -> ProfiledColumn:
-    """Return the profile of a column, with the expression that cleans its values; ``na``: the text NA is missing.
-
-    ``rows`` is the number of rows of the table.
-    """
-    if look is None:
-        return ProfiledColumn(one.name, one.kind, *counts, _typed_look(one.kind), value=one.value)
-    known_values = present(look)
-
-    def all_are(*checks: str) -> bool:
-        return known_values > 0 and any(look[check] >= known_values for check in checks)
-
-    measures = ("numbers", "grouped", "money", "comma money", "decimal_commas", "dates", "zoned")
-    is_measure = bool(reading.forms) or all_are(*measures)
-    value, missing = _cleaned(one.value, look, is_measure=is_measure, na=na)
-    signs = "".join(sign for sign in ";|," if look[f"sign {sign}"])
-    known: dict[str, Any] = {"length": look["length"], "missing": missing, "raw": one.value, "signs": signs}
-
-    def column(kind: str, value: str, **more: Any) -> ProfiledColumn:
-        more |= known
-        return ProfiledColumn(one.name, one.kind, *counts, kind, value=value, **more)
-
-    if look["checked"] and look["checked"] == look["values"]:  # boxes, as Airtable writes them
-        return column("boolean", f"CASE WHEN {value} IS NULL THEN 'false' ELSE 'true' END")
-    if reading.forms:
-        return column("date", reading.expression(value))
-    is_phone = bool(set(names.words(one.name)) & _PHONES)
-    if look["signed"] >= known_values > 0 and all_are("numbers"):  # +47: where some have a minus, the rest is positive
-        return column("text", value, is_code=True)
-    if look["signed"] and all_are("numbers") and look["length"] < _SIGNED and not is_phone:  # DuckDB reads no +
-        value = f"ltrim({value}, '+')"
-    if all_are("integers"):
-        return column("integer", value)
-    version = look["fractions"] and set(names.words(one.name)[-1:]) & _VERSIONS  # 1.10 follows 1.9
-    if all_are("numbers") and (version or look["beyond doubles"] or (look["kept zeros"] and names.is_id(one.name))):
-        return column("text", value, is_code=True)
-    if all_are("floats") and (counts[0] < rows or look["missing"] or "year" in names.words(one.name)):
-        # Integers with missing ones, which pandas writes with a point.
-        return column("integer", f"regexp_replace({value}, '\\.0$', '')")
-    if all_are("numbers"):
-        return column("number", value, floats=all_are("floats"))
-    if all_are("dates"):
-        return column("date", value)
-    if all_are("zoned"):
-        plain = rf"regexp_replace({value}, '{_OFFSET}', '\1:\2')"
-        return column("date", f"coalesce((TRY_CAST({plain} AS TIMESTAMPTZ) AT TIME ZONE 'UTC')::VARCHAR, {value})")
-    if all_are("grouped"):
-        return column(
-            "number",
-            f"CASE WHEN regexp_full_match({value}, '{GROUPED}') THEN replace({value}, ',', '') ELSE {value} END",
-        )
-    for check, point in (("comma money", ","), ("money", ".")):
-        if all_are(check) and look["units"] == 1:
-            digits = f"replace(regexp_replace(replace({value}, '(', '-'), '[^0-9{point}-]', '', 'g'), ',', '.')"
-            return column("number", f"CASE WHEN regexp_full_match({value}, '{_AMOUNT}') THEN {digits} ELSE {value} END")
-    if all_are("decimal_commas"):
-        plain = f"replace(replace({value}, '.', ''), ',', '.')"
-        return column("number", f"CASE WHEN regexp_full_match({value}, '{_COMMA}') THEN {plain} ELSE {value} END")
-    if all_are("letters") and counts[1] == _PAIR:  # as PostgreSQL writes them
-        return column("boolean", f"CASE {value} WHEN 't' THEN 'true' WHEN 'f' THEN 'false' ELSE {value} END")
-    if 0 < known_values <= look["flagged"] + look["colons"] and look["flagged"] > 2 * look["flags"]:
-        known["missing"] += int(look["colons"])
-        number = f"nullif(regexp_extract({value}, '{_FLAGGED}', 1), '')"
-        return column("number" if look["fractions"] else "integer", number, flags=int(look["flags"]))
-    if all_are("booleans"):
-        return column("boolean", value)
-    if sign := next((sign for sign in SEPARATORS if sign in look), ""):
-        in_quotes = sign == "," and look["quotes"]
-        return column("list", one.value if in_quotes else value, separator=QUOTED if in_quotes else sign)
-    if all_are("addresses"):
-        return column("address", value)
-    if all_are("objects"):  # such as the shape of an area
-        return column("text", value)
-    known["problem"] = reading.problem
-    constant = counts[1] == 1 and counts[0] >= _FEWEST_NAMES  # the same long text in all rows says nothing to search
-    prose = _is_prose(one.name, look) and not constant
-    return column("prose" if prose else "text", value, codes=all_are("codes"))
-
-
-def _cleaned(value: str, look: Mapping[str, float], *, is_measure: bool, na: bool) -> tuple[str, int]:
-    """Return the expression of trimmed values without texts such as ``N/A``, and the number of such texts.
-
-    ``is_measure``: the other values are numbers or dates; ``na``: the text NA is missing.
-    """
-    missing = 0
-    is_wordy = look["length"] > _WORD
-    if look["empty"]:  # in JSON
-        value = f"nullif({value}, '')"
-    if look["untrimmed"]:
-        value = f"trim({value})"
-    if look["missing"] and is_measure:
-        value = f"CASE WHEN {value} NOT IN ({', '.join(map(literal, _MISSING))}) THEN {value} END"
-        missing = int(look["missing"])
-    elif look["absent"] or (look["dashes"] and is_wordy) or (na and look["na"]):
-        absent = (*_ABSENT, *(_DASHES if is_wordy else ()), *(("NA",) if na else ()))
-        value = f"CASE WHEN {value} NOT IN ({', '.join(map(literal, absent))}) THEN {value} END"
-        missing = int(look["absent"] + (look["dashes"] if is_wordy else 0) + (look["na"] if na else 0))
-    if look["zeros"]:
-        value = f"CASE WHEN NOT regexp_full_match({value}, '{_ZEROS}') THEN {value} END"
-        missing += int(look["zeros"])
-    if look["quoted"]:  # as Airtable writes names with a comma
-        value = f"CASE WHEN regexp_full_match({value}, '\"[^\"]*\"') THEN trim({value}, '\"') ELSE {value} END"
-    return value, missing
-
-
 def has_na(look: Mapping[str, float]) -> bool:
     """Return whether NA is among the numbers of a column, so that it is a missing value in the whole table."""
     return look["na"] > 0 and 0 < look["numbers"] >= present(look)
@@ -356,28 +244,12 @@ def dated(fields: Sequence[TableField], looks: Mapping[str, Mapping[str, float]]
     found = {}
     for one in fields:
         look = looks.get(one.name)
-        if look and dates.looks_dated(look, present(look)):
-            found[one.name] = f"CASE WHEN trim({one.value}) NOT IN ({MISSING}) THEN trim({one.value}) END"
+        if look and dates.looks_dated(look, present(look) - look["no days"]):
+            no_day = f" AND NOT regexp_full_match(trim({one.value}), '{NO_DAY}')" if look["no days"] else ""
+            found[one.name] = f"CASE WHEN trim({one.value}) NOT IN ({MISSING}){no_day} THEN trim({one.value}) END"
     return found, [name for name in found if names.is_id(name) or set(names.words(name)[-1:]) & _NUMBERED]
-
-
-def _is_prose(name: str, look: Mapping[str, float]) -> bool:
-    """Return whether a column holds texts to search: long ones, or short ones in a column that is named so."""
-    if look["words"] < 3:
-        return False
-    return look["length"] >= (15 if named_prose(name) else LONG)
 
 
 def named_prose(name: str) -> bool:
     """Return whether a column is named as one of texts to search."""
     return bool(set(names.words(name)[-1:]) & names.PROSE)
-
-
-def _typed_look(kind: str) -> str:
-    if kind.endswith("[]"):
-        return "list"
-    if "INT" in kind:
-        return "integer"
-    if kind in ("DOUBLE", "FLOAT") or kind.startswith("DECIMAL"):
-        return "number"
-    return {"BOOLEAN": "boolean"}.get(kind, "date" if kind.startswith(("DATE", "TIME")) else "text")

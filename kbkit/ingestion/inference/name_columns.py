@@ -23,11 +23,19 @@ def name_columns(
         for column in table.columns.values()
         if column.look in ("text", "prose")
         and column.kind != "JSON"
-        and _SPARSE * column.count >= table.rows
+        and _tells_apart(column, table)
         and column.name not in {*linked, *texts, *table.names_of_others}
     ]
     found = next((columns for rule in NAME_RULES if (columns := rule(table, key, free)) is not None), ())
     return found or _referring_name(table, key, linked)
+
+
+def _tells_apart(column: ProfiledColumn, table: ProfiledTable) -> bool:
+    """Return whether a column may name rows: some have a value, which is not one of a few that most rows lack, such as
+    the titles of officers.
+    """
+    few = 2 * column.count < table.rows and _REPEATED * column.distinct <= column.count
+    return _SPARSE * column.count >= table.rows and not few
 
 
 def _referring_name(table: ProfiledTable, key: Sequence[str], linked: Collection[str]) -> tuple[str, ...]:
@@ -54,7 +62,7 @@ def _first_and_last_name(
 
 def _called_name(table: ProfiledTable, key: Sequence[str], free: Sequence[ProfiledColumn]) -> tuple[str, ...] | None:
     """Return the column called ``name``, ``title`` and so on, or as the table itself."""
-    plain = {names.plain(column.name): column.name for column in free}
+    plain = {names.plain(column.name).removesuffix(" 1"): column.name for column in reversed(free)}
     own = [c for c in free if c.look == "text" and names.is_own_name(c.name, table.type)]
     accepted = (*names.NAMES, *(names.plain(column.name) for column in own))
     column = next((plain[name] for name in accepted if name in plain), None)
@@ -94,7 +102,7 @@ def _first_without_header(
     """Return the first text of a file without a line of names, where no name says anything."""
     if not table.spec.columns:
         return None
-    return next(((c.name,) for c in free if c.name not in key and c.look == "text"), ())
+    return next(((c.name,) for c in free if c.name not in key and c.look == "text" and c.distinct > 1), ())
 
 
 def _beside_key(_: ProfiledTable, key: Sequence[str], free: Sequence[ProfiledColumn]) -> tuple[str, ...] | None:
@@ -128,6 +136,13 @@ def _whole_name(_: ProfiledTable, key: Sequence[str], free: Sequence[ProfiledCol
     """Return the column called the official name, the full title and the like, which may be that of several rows."""
     whole = [c.name for c in free if c.distinct > 1 and names.words(c.name) in _WHOLE and c.name not in key]
     return next(((name,) for name in whole), None)
+
+
+def _called_as_rows(table: ProfiledTable, key: Sequence[str], free: Sequence[ProfiledColumn]) -> tuple[str, ...] | None:
+    """Return the column called as the last word of the type, if few rows share a value: the ``Zone`` of taxi zones."""
+    kind = names.words(table.type)[-1:]
+    own = [c for c in free if names.words(c.name) == kind and c.name not in key and c.count == table.rows]
+    return next(((c.name,) for c in own if c.look == "text" and _MOSTLY * table.rows <= c.distinct), None)
 
 
 def _distinct_after_key(
@@ -169,6 +184,7 @@ NAME_RULES: tuple[_NameRule, ...] = (
     _beside_key,
     _ending_in_name,
     _whole_name,
+    _called_as_rows,
     _distinct_after_key,
     _short_description,
 )
@@ -178,11 +194,12 @@ _WHOLE = {(which, word) for word in ("name", "title") for which in (
 """Words of columns with one of the names of the row itself, best first."""
 _SPARSE = 20
 """Rows of which at least one has a value in a column of names."""
+_REPEATED = 5
+"""Rows with the same value on average from which a column with few values names no rows."""
 _MOSTLY = 0.9
 """Fraction of the rows that a column of names tells apart, at least."""
 _SHORT = 40
 """Mean number of characters up to which descriptions are names."""
-_MOSTLY = 0.9
 _DESCRIPTIONS = {(word,) for word in ("description", "designation", "beschreibung", "descripción", "descrizione")}
 _LINE = 80
 """Mean number of characters up to which summaries are titles."""

@@ -56,31 +56,13 @@ RELATIONS = (
 ORDINALS = frozenset(("no", "nr", "num", "number", "nummer", "pos", "index", "seq", "order"))
 """Last words of columns that may count the rows of something, rather than identify a thing."""
 _IDS = frozenset(
-    [
-        "id",
-        "ids",
-        "pk",
-        "pmid",
-        "oid",
-        "key",
-        "code",
-        "fk",
-        "ref",
-        "uuid",
-        "guid",
-        "uri",
-        "iri",
-        "no",
-        "nr",
-        "num",
-        "number",
-        "nummer",
-    ]
-)
+    ["id", "ids", "pk", "pmid", "oid", "key", "code", "fk", "ref", "uuid", "guid", "uri", "iri", "no", "nr", "num",
+     "number", "nummer"]
+)  # fmt: skip
 _GENERIC = frozenset({*_IDS, "name", "title", "label"})
 _NUMBERED = re.compile(r"(?<=[^\W\d])(\d+|_[ab12])$", re.IGNORECASE)
 WRAPPINGS = frozenset(
-    {"api", "tbl", "table", "dim", "fact", "csv", "export", "dataset", "data", "info", "list", "metadata"}
+    {"api", "tbl", "table", "dim", "fact", "csv", "export", "dataset", "data", "info", "list", "lookup", "metadata"}
 )
 NODES = frozenset({"node", "nodes", "vertex", "vertices", "entity", "entities"})
 """Words of file names that say nothing about the rows."""
@@ -204,10 +186,13 @@ _PERSON_NAMES = (
 
 def of_person(columns: Sequence[str], kind: str) -> tuple[str, str] | None:
     """Return the columns with the first and the last names of persons, None if there are none."""
-    known = {plain(column).removeprefix(f"{plain(kind)} "): column for column in columns}
-    return next(
-        ((known[first], known[last]) for first, last in _PERSON_NAMES if first in known and last in known), None
-    )
+    for start in range(len(words(kind)) or 1):  # of results by candidate: Candidate surname
+        before = " ".join(words(kind)[start:])
+        known = {plain(column).removeprefix(f"{before} "): column for column in columns}
+        for first, last in _PERSON_NAMES:
+            if first in known and last in known:
+                return known[first], known[last]
+    return None
 
 
 _OF_PERSONS = ROLES - PARENTS
@@ -377,7 +362,8 @@ _SHORT = 3
 def _alike(a: str, b: str) -> bool:
     """Return whether two words are the same, or one is a plural of the other in some language of Europe."""
     short, long = sorted((a, b), key=len)
-    return a == b or (len(short) >= 4 and long in {short + ending for ending in ("s", "es", "n", "en", "e", "er", "x")})
+    endings = ("s", "es", "n", "en", "e", "er", "x" if short.endswith("u") else "s")
+    return a == b or (len(short) >= 4 and long in {short + ending for ending in endings})
 
 
 def is_sequence(column: str) -> bool:

@@ -16,7 +16,8 @@ _PERSON = "person"
 _FEWEST_NAMES = 3
 _LONGEST_NAME = 40
 """Mean number of characters up to which texts may be names of persons."""
-_LISTS = (";", "|", ",")
+_LISTS, _OF_FILE = (";", "|", ","), ("", "[")
+"""Separators of lists in texts, and of lists that the file has as such."""
 
 
 class _Role(NamedTuple):
@@ -40,7 +41,7 @@ def links(
 
     People of several roles are nodes of one type, which is none of a table. ``found`` are the other links.
     """
-    roles = [role for table in tables for role in _roles(table, found[table.name])]
+    roles = [role for table in tables for role in _roles(table, found[table.name], shared)]
     lists = [role for role in roles if role.lists]
     same = [role for role in roles if not role.lists and any(_are_same(role, one, shared) for one in roles)]
     chosen = [role for role in roles if role in (*lists, *same)]
@@ -57,15 +58,22 @@ def links(
     return result
 
 
-def _roles(table: ProfiledTable, found: Sequence[TableLink]) -> list[_Role]:
-    """Return the columns of a table that may hold people, and no link has; texts beside lists are lists, too."""
+def _roles(table: ProfiledTable, found: Sequence[TableLink], shared: SharedValues) -> list[_Role]:
+    """Return the columns of a table that may hold people, and no link has; texts beside lists are lists, too.
+
+    The people of a file's own lists must be fewer than the rows that have them.
+    """
     linked = {name for one in found for name in one.columns} | {*table.declared_key}
     free = [c for c in table.columns.values() if c.name not in linked and names.is_role_of_persons(c.name)]
     signs = [c.separator for c in free if c.look == "list" and c.separator in _LISTS]
     found_roles = []
     for column in free:
         beside = signs[:1] if signs[:1] != [","] and set(column.signs) & {*signs[:1], ","} else []
-        if column.look == "list" and column.separator in _LISTS:
+        listed = column.look == "list" and column.separator in (*_LISTS, *_OF_FILE)
+        few = listed and column.separator in _OF_FILE
+        if few and shared.missing(table, [column.name], table, [column.name])[1] >= column.count:
+            continue
+        if listed:
             found_roles.append(_Role(table, column, True))
         elif column.look == "text" and beside:
             found_roles.append(_Role(table, replace(column, look="list", separator=beside[0]), True))

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from kbkit.errors import UnknownNameError
 from kbkit.ingestion.inference import dates, names
+from kbkit.ingestion.inference.column_looks import column_of
 from kbkit.ingestion.inference.looks import (
     WITHOUT_ADDRESS,
     ProfiledColumn,
     TableField,
     answered,
-    column_of,
     dated,
     has_na,
     looks_of,

@@ -43,7 +43,7 @@ def absorb(con: Connection, tables: Sequence[ProfiledTable]) -> list[ProfiledTab
     for table in sorted(embedded, key=_rank):
         others = sorted((one for one in tables if one is not table and one not in twins), key=_rank, reverse=True)
         rank = _rank(table)
-        found = ((other, by) for other in others if _rank(other) > rank for by in _ids(con, other))
+        found = ((other, by) for other in others if _rank(other) > rank for by in _ids(con, table, other))
         twin = next(((other, by) for other, by in found if _is_twin(con, table, other, by)), None)
         if twin:
             twins[table] = twin
@@ -98,13 +98,14 @@ def _rank(table: ProfiledTable) -> tuple[bool, int, int, str]:
     return (not _is_embedded(table), len(table.columns), table.rows, table.name)
 
 
-def _ids(con: Connection, table: ProfiledTable) -> list[str]:
-    """Return the columns that may identify the rows of a table."""
-    if len(table.declared_key) == 1:
-        return list(table.declared_key)
-    named = [one.name for one in table.columns.values() if names.is_own_id(one.name, table.type)]
-    return [name for name in named if table.columns[name].look in ("text", "integer", "address")
-            and is_unique(con, table, [name])]  # fmt: skip
+def _ids(con: Connection, table: ProfiledTable, other: ProfiledTable) -> list[str]:
+    """Return the columns that may identify the rows of another table: its identifiers, and the key of the objects."""
+    if len(other.declared_key) == 1:
+        return list(other.declared_key)
+    named = [one.name for one in other.columns.values() if names.is_own_id(one.name, other.type)]
+    named += [name for name in table.declared_key if name in other.columns and name not in named]
+    return [name for name in named if other.columns[name].look in ("text", "integer", "address")
+            and is_unique(con, other, [name])]  # fmt: skip
 
 
 def _is_twin(con: Connection, table: ProfiledTable, other: ProfiledTable, by: str) -> bool:
@@ -121,7 +122,10 @@ def _is_twin(con: Connection, table: ProfiledTable, other: ProfiledTable, by: st
     same = [_agree(con, table, key, other, by, *pair) for pair in common]
     telling = table.columns[key].look != "integer" and table.columns[key].length >= _TELLING
     mostly = 2 * len(common) >= len(here) - 1 or alike
-    return False not in same and mostly and (True in same or (telling and (alike or shared == table.rows)))
+    if not mostly or False in same:
+        return False
+    every = shared == table.rows
+    return True in same or (telling and (alike or every)) or (alike and every and shared >= _MIRRORED)
 
 
 def _shared(con: Connection, table: ProfiledTable, key: str, other: ProfiledTable, by: str) -> int:

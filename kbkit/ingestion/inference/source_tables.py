@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -70,7 +71,12 @@ def tables_of(
     declared_keys = {path: stored.keys(kind, path) for path, kind in kinds.items()}
     by_name = {(path, spec.table): name for name, (_, spec, path) in zip(taken, found, strict=True)}
     result = {}
-    split = table_names.tables(table_names.without_dates(plain))
+    whole = [not (spec.table.startswith("$") and "." in spec.table) for _, spec, _ in found]
+    undated = table_names.without_dates(plain)
+    parts_of = {
+        own: iter(table_names.tables([*itertools.compress(undated, map(own.__eq__, whole))])) for own in (True, False)
+    }
+    split = [next(parts_of[own]) for own in whole]
     for name, parts, kind, (_, spec, path) in zip(taken, split, names.types(split), found, strict=True):
         group = together.get(path)
         own = replace(spec, match=group.match, many=True, folder=group.folder, file=group.file) if group else spec

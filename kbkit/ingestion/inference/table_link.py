@@ -13,8 +13,8 @@ class TableLink:
     target lacks refer to other tables, or to nothing, and are no nodes. ``joint`` is between the values of several
     columns ``by`` to which one column refers. ``lists``: each value is a list. ``missing`` is the number of different
     values that the target lacks, of ``distinct`` ones.
-    ``without_self``: a row that refers to itself is the first of several, and has no link. ``case`` is that of all
-    values of the target, which the values get: ``upper`` or ``lower``, if they differ in it.
+    ``without_self``: a row that refers to itself is the first of several, and has no link. ``form`` is the
+    SQL expression of a value (``{v}``) as the target writes it, if it differs: in capitals, with zeros before it.
     """
 
     columns: tuple[str, ...]
@@ -27,4 +27,4 @@ class TableLink:
     joint: str = "/"
     partial: bool = False
     without_self: bool = False
-    case: str = ""
+    form: str = ""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kbkit.ingestion.inference import name_evidence, names
+from kbkit.ingestion.inference import forms, name_evidence, names
 from kbkit.ingestion.inference.keys import KEY_LOOKS, never_repeats
 from kbkit.ingestion.inference.looks import ProfiledColumn
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.shared_values import PREVIEW, SharedValues
 from kbkit.ingestion.inference.table_link import TableLink
-from kbkit.stores.sql_names import identifier
 
 if TYPE_CHECKING:
     import duckdb
@@ -21,7 +19,10 @@ TELLING = 8
 """Mean length from which equal texts are no coincidence, such as those of UUIDs."""
 FEWEST_NUMBERS = 3
 """Different numbers from which a column without a telling name may refer to a table."""
-_CASES = ("upper", "lower")
+_OF_TEXTS = 3
+"""Columns of a table of texts: the key of another table, a language, a name."""
+_SAME = 3
+"""See :func:`names.fit`."""
 _HIGH = 1000
 """Numbers above which those of rows are no coincidence, unless another table has them, too."""
 _TIMES = ("year", "month", "day", "date", "time", "week", "quarter")
@@ -44,7 +45,7 @@ class UnkeyedLinks:
         self._targets: dict[str, list[str]] = {}
         self._shared = SharedValues(con)
         self._codes: dict[str, list[str]] = {}
-        self._cases: dict[tuple[str, str], str] = {}
+        self._forms: dict[tuple[str, str], str] = {}
         self._ranges: dict[tuple[str, str], tuple[int, int]] = {}
         self.unclear: dict[str, Sequence[str]] = {}
 
@@ -78,23 +79,11 @@ class UnkeyedLinks:
             self._ranges[table.name, by] = self._shared.range_of(table, by)
         return self._ranges[table.name, by]
 
-    def _case(self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable, by: str) -> str:
-        """Return the case of all letters in the codes of another table, if that of some values of a column differs."""
-        if column.look != "text" or other.columns[by].look != "text":
-            return ""
-        if (other.name, by) not in self._cases:
-            self._cases[other.name, by] = next((one for one in _CASES if self._is_in_case(other, by, one)), "")
-        case = self._cases[other.name, by]
-        return case if case and not self._is_in_case(table, column.name, case) else ""
-
-    def _is_in_case(self, table: ProfiledTable, name: str, case: str) -> bool:
-        value = table.columns[name].value
-        query = f"SELECT bool_and({value} = {case}({value})) FROM {identifier(table.name)}"
-        return self._con.execute(query).fetchall() == [(True,)]
-
-    @staticmethod
-    def _in_case(column: ProfiledColumn, case: str) -> ProfiledColumn:
-        return replace(column, value=f"{case}({column.value})") if case else column
+    def _form(self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable, by: str) -> str:
+        """Return the SQL expression of a column's values as another table writes them, empty if they do not differ."""
+        if (other.name, by) not in self._forms:
+            self._forms[other.name, by] = forms.of_all(self._con, other, by)
+        return forms.differing(self._con, table, column, other, by, self._forms[other.name, by])
 
     def _to_code(self, table: ProfiledTable, column: ProfiledColumn, *, own: bool) -> TableLink | None:
         """Return the link of a column to the only other table that has all of its values in a column of addresses or
@@ -133,7 +122,8 @@ class UnkeyedLinks:
         return top[0] if top else None
 
     def _to_same_name(self, table: ProfiledTable, column: ProfiledColumn) -> TableLink | None:
-        """Return the link of a column that repeats to the only table in which a column of its name never does.
+        """Return the link of a column that repeats to the only table in which a column of its name never does, or is
+        named as the identifier of its rows: the points of a shape.
 
         That must have all of its values: the classroom of students, and of their teacher.
         """
@@ -147,7 +137,7 @@ class UnkeyedLinks:
             by = next((c for c in other.columns.values() if names.words(c.name) == words), None)
             if other is table or other.beyond or by is None or by.look != column.look:
                 continue
-            if never_repeats(self._con, other, by):
+            if names.fit(by.name, other.type) == _SAME or never_repeats(self._con, other, by):
                 missing, distinct = self._shared.missing(table, [column.name], other, [by.name])
                 if distinct >= TELLING and not missing:
                     found.append(TableLink((column.name,), other.name, (by.name,), False, missing, distinct))
@@ -174,12 +164,27 @@ class UnkeyedLinks:
             self._codes[table.name] = [c.name for c in codes if never_repeats(self._con, table, c)]
         return self._codes[table.name]
 
+    def _of_base(self, links: list[TableLink]) -> list[TableLink]:
+        """Return the link to the table with the things themselves, if the others are about these: all of their values
+        are its keys.
+        """
+        keyed = [link for link in links if link.by == self._keys[link.target]] if len(links) > 1 else []
+        bases = [link for link in keyed if all(self._are_of(one, link) for one in links)]
+        tables = [self._tables[link.target] for link in bases]
+        best = [t for t in tables if all(t is o or self._is_base(t, o) for o in tables)]
+        return [link for link in bases if self._tables[link.target] in best] if len(best) == 1 else links
+
+    def _are_of(self, link: TableLink, base: TableLink) -> bool:
+        """Return whether all values by which a link refers to rows are those of another link's target."""
+        return not self._shared.missing(self._tables[link.target], link.by, self._tables[base.target], base.by)[0]
+
     def _is_base(self, table: ProfiledTable, other: ProfiledTable) -> bool:
         """Return whether another table with the same key only adds details to the rows of a table."""
 
-        def rank(one: ProfiledTable) -> tuple[bool, bool, int, int]:
+        def rank(one: ProfiledTable) -> tuple[bool, bool, int, int, int]:
             [key] = self._keys[one.name]
-            named = any(names.plain(name) in names.NAMES for name in one.columns)
-            return names.fit(key, one.type) == 3, named, one.rows, -[*self._tables].index(one.name)
+            named = any(names.plain(name) in names.NAMES for name in one.columns) and len(one.columns) > _OF_TEXTS
+            telling, order = sum(c.distinct > 1 for c in one.columns.values()), -[*self._tables].index(one.name)
+            return names.fit(key, one.type) == 3, named, one.rows, telling, order
 
         return rank(table) > rank(other)
