@@ -35,6 +35,7 @@ from starlette.responses import Response
 import kbkit
 from kbkit.benchmarks.people.labels import Labels
 from kbkit.benchmarks.people.pools import LabelReading
+from kbkit.benchmarks.people.same_nodes import decisions
 from kbkit.display import render
 from kbkit.errors import KbError, QueryTimeoutError
 from kbkit.graph import suspicious_nodes
@@ -729,6 +730,20 @@ def test_suspicious_data_is_listed_with_queries(client: Any, world: KnowledgeBas
 
 def test_chosen_findings_are_saved_with_notes(client: Any, world: KnowledgeBase) -> None:
     findings = world.suspicions()
+
+    def kept() -> tuple[list[str], dict[str, str]]:
+        """The ticks and the notes of the page, opened anew."""
+        found = [attrs for _, attrs in Page(opened(world).get("/check").text).found]
+        notes = {attrs["name"]: attrs["value"] for attrs in found if "maxlength" in attrs and attrs.get("value")}
+        return [attrs["name"] for attrs in found if "checked" in attrs], notes
+
+    for sent in ({"pick3": "1", "note3": ""}, {"pick3": "1", "note3": "look"}, {"about": "For all"}, {"note4": "no"}):
+        answer = client.post("/check/chosen", data=sent, headers=PART)
+    assert shown(answer) == "1 finding chosen, saved"
+    assert kept() == (["pick3"], {"note3": "look", "about": "For all"})
+    client.post("/check/chosen", data={"note3": "look"}, headers=PART)
+    client.post("/check/chosen", data={"about": ""}, headers=PART)
+    assert kept() == ([], {})
     boxes = [attrs["name"] for tag, attrs in Page(client.get("/check").text).found if attrs.get("type") == "checkbox"]
     assert boxes == [f"pick{at}" for at in range(findings.height)]
     given = {"pick0": "1", "note0": "check the **capitals**", "note1": "not chosen", "about": "For the curator"}
@@ -741,6 +756,8 @@ def test_chosen_findings_are_saved_with_notes(client: Any, world: KnowledgeBase)
     assert "not chosen" not in report.text
     rows = world.sql(findings["sql"][0])
     assert report.text.count("\n| ") == min(20, rows.height) + 2
+    assert re.search(r"\| [^|]+, [^|]+ \|", report.text)  # the capitals, which are a list
+    assert "shape:" not in report.text
     nothing = client.post("/check/report", data={"note0": "x"})
     assert nothing.status_code == 400
     assert "No finding is chosen" in shown(nothing)
@@ -775,14 +792,21 @@ def test_pairs_of_similar_nodes_are_shown_with_values_and_decided(tmp_path: Path
         [file] = [html.unescape(link) for link in Page(own.text).links() if link.startswith("/check/file")]
         assert pl.read_csv(client.get(file).content).height == 1
         assert "are alike" in shown(client.get("/check/duplicates", params={"type": "x"}, headers=PART))
-        names = dict.fromkeys(attrs["name"] for _, attrs in Page(page.text).found if attrs.get("type") == "radio")
-        assert len(names) == every.height
         pair = next(row for row in every.iter_rows(named=True) if row["key"] in ("c1", "c2"))
-        answer = client.post("/check/decisions", data={f"pair{pair['id']}-{pair['other_id']}": "merge"})
-        assert 'filename="firms-check-decisions.csv"' in answer.headers["content-disposition"]
+        named = {name: pair[name] for name in ("type", "key", "other_key")}
+        row = client.post("/check/duplicates", data={**named, "decision": "apart"}, headers=PART)
+        assert 'data-grade="apart"' in row.text
+        assert client.post("/check/duplicates", data={**named, "decision": "merge"}).url.path == "/check/duplicates"
+        for wrong in ({"decision": "burn"}, {"decision": "merge", "key": "c9"}):
+            assert client.post("/check/duplicates", data={**named, **wrong}).status_code == 400
+        again = opened(kb)  # decisions are kept, whatever list they are made in
+        for kind in ("", pair["type"]):
+            page = again.get("/check/duplicates", params={"type": kind}, headers=PART)
+            assert page.text.count('data-grade="merge"') == 1
+        answer = again.get("/check/file", params={"of": "duplicates"})
+        assert pl.read_csv(answer.content)["decision"].drop_nulls().to_list() == ["merge"]
         (tmp_path / "decisions.csv").write_bytes(answer.content)
-        assert client.post("/check/decisions", data={}).status_code == 400
-        assert client.post("/check/decisions", data={next(iter(names)): "burn"}).status_code == 400
+        assert [one.decision for one in decisions(kb.workspace.folder / "check" / "pairs.jsonl")] == ["merge"]
     with kbkit.merge(tmp_path / "firms.kb", tmp_path / "decisions.csv") as kb:
         assert kb.schema.type("firm").count == 3
 
@@ -1509,18 +1533,46 @@ def test_the_type_of_the_answers_is_edited_and_downloaded(world_kb: Path, tmp_pa
     assert set(kb.search_many(tmp_path / "l.jsonl", 5, "bm25")["type"]) == {"lake"}
 
 
-def test_hits_without_a_grade_are_graded_0_at_once(world_kb: Path, tmp_path: Path) -> None:
+def test_hits_without_a_grade_are_graded_at_once(world_kb: Path, tmp_path: Path) -> None:
     with kbkit.open(shutil.copytree(world_kb, tmp_path / "w.kb")) as kb:
         client, labels = opened(kb), Labels(kb)
         pool = labels.write("long rivers", "ann").pool
         labels.grade("1", pool[0], 2, "ann")
         labels.grade("1", pool[1], None, "ann", "look again")
-        page = client.post("/label/1/rest", data={"annotator": "ann"})
+        page = client.post("/label/1/rest", data={"annotator": "ann", "grade": "0"})
         assert f"All {len(pool)} graded" in shown(page)
         marks = {node: one.mark for (_, node), one in labels.grades("ann").items()}
         assert marks == {node: 2 if node == pool[0] else 0 for node in pool}
         assert labels.grades("ann")["1", pool[1]].note == "look again"
-        assert client.post("/label/1/rest", data={"annotator": ""}).status_code == 400
+        for wrong in ({"annotator": "", "grade": "0"}, {"annotator": "ann"}, {"annotator": "ann", "grade": "3"}):
+            assert client.post("/label/1/rest", data=wrong).status_code == 400
+        labels.write("Which countries border Nepal?", "ann")
+        client.post("/label/2/rest", data={"annotator": "ann", "grade": "2", "of": "reading"})
+        answers = {node for (query, node), one in labels.grades("ann").items() if query == "2" and one.mark == 2}
+        assert answers == {"country#CHN", "country#IND"}
+
+
+def test_the_type_that_a_query_names_is_proposed(world_kb: Path, tmp_path: Path) -> None:
+    with kbkit.open(shutil.copytree(world_kb, tmp_path / "w.kb")) as kb:
+        client, labels = opened(kb), Labels(kb)
+        for text, named in (("rivers that end in a desert", "river"), ("the longest of all rivers", "")):
+            query = labels.write(text, "ann")
+            page = client.get(f"/label/{query.id}", params={"annotator": "ann"})
+            assert (f"the query names the type {named}." in shown(page), named) == (bool(named), named)
+        sent = {"annotator": "ann", "q": "rivers that end in a desert", "note": "", "type": "river"}
+        page = client.post("/label/1/edit", data=sent)
+        assert "names the type" not in shown(page)
+        assert {node.partition("#")[0] for node in labels.query("1").pool} == {"river"}
+
+
+def test_the_annotator_of_the_address_is_remembered(world_kb: Path, tmp_path: Path) -> None:
+    with kbkit.open(shutil.copytree(world_kb, tmp_path / "w.kb")) as kb:
+        client = opened(kb)
+        Labels(kb).write("long rivers", "ann")
+        client.get("/label", params={"annotator": "ben"})
+        assert 'name="annotator" value="ben"' in client.get("/label/1").text
+        client.get("/label", params={"annotator": "eve"}, headers={"Sec-Fetch-Site": "cross-site"})
+        assert 'name="annotator" value="ben"' in client.get("/label/1").text
 
 
 def test_queries_are_pasted_edited_and_deleted(world_kb: Path, tmp_path: Path) -> None:

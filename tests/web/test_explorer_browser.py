@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import polars as pl
 import pytest
 
 import kbkit
@@ -458,15 +459,73 @@ def test_findings_are_chosen_and_saved(tab: Tab) -> None:
     note = page.get_by_label(re.compile("^Note on mountain")).first
     assert not note.is_visible()
     page.get_by_label(re.compile("^Choose: mountain")).first.check()
-    note.fill("look it up")
+    page.get_by_text("1 finding chosen, saved").wait_for()
     page.get_by_label("Note on all chosen findings").fill("for the curator")
+    note.fill("look it up")
+    page.locator("tr:has(:checked) td:last-child a").click()  # at once: leaving loses nothing
+    page.wait_for_url("**/query?*")
+    page.get_by_role("link", name="Check", exact=True).click()
+    assert note.input_value() == "look it up"
     with page.expect_download() as saved:
-        page.get_by_role("button", name="Save the chosen findings").click()
+        page.get_by_role("button", name="Download the chosen findings").click()
     assert saved.value.suggested_filename == "world-check-report.md"
     text = saved.value.path().read_text()
     assert "- for the curator\n" in text
     assert re.search(r"^## mountain: .*\n\nlook it up\n", text, re.M)
     assert note.input_value() == "look it up"  # the page stays
+
+
+def test_pairs_are_decided_by_keys_and_resumed(browser: Any, tmp_path: Path) -> None:
+    names = ["Elm Street Bakery", "Elm Street Bakry", "Acme Tools", "Acme Tols", "Johnson and Sons", "Jonson and Sons"]
+    nodes = pl.DataFrame({"key": [f"k{at}" for at in range(6)], "name": names, "type": "firm"})
+    made = kbkit.from_frames(nodes, out=tmp_path / "f.kb", stores=["tables", "adjacency", "text"])
+    with made as kb, served(kb) as (url, _):
+        tab = Tab(browser, url.geturl())
+        page = tab.page
+        tab.go("/check/duplicates")
+        rows = page.locator(".grading > .hit")
+        rows.nth(2).wait_for()
+        for done, key in enumerate("jma", 0):
+            page.keyboard.press(key)
+            page.get_by_text(f"{done} of 3 decided").wait_for()
+        tab.go("/check/duplicates?type=firm")
+        page.get_by_text("2 of 3 decided").wait_for()
+        marks = rows.evaluate_all("(rows) => rows.map((row) => row.dataset.grade)")
+        assert marks == ["merge", "apart", ""]
+        rows.nth(1).get_by_role("button", name="Withdraw").click()
+        page.get_by_text("1 of 3 decided").wait_for()
+        assert tab.wrong == []
+        tab.context.close()
+
+
+def test_another_annotator_sees_no_grades_of_the_first(browser: Any, world_kb: Path, tmp_path: Path) -> None:
+    with kbkit.open(shutil.copytree(world_kb, tmp_path / "k.kb")) as kb, served(kb) as (url, _):
+        tab = Tab(browser, url.geturl())
+        page, labels = tab.page, Labels(kb)
+        query = labels.write("long rivers in Asia", "ana")
+        for node in query.pool:
+            labels.grade("1", node, 2, "ana")
+        tab.go("/label/1?annotator=ana")
+        page.get_by_text(f"All {len(query.pool)} graded").wait_for()
+        tab.go("/label")
+        page.get_by_role("link", name="Review the hits of long rivers in Asia").wait_for()
+        page.get_by_label("Annotator").fill("ben")
+        page.get_by_role("link", name="long rivers in Asia", exact=True).click()  # at once
+        page.wait_for_url("**/label/1?*")
+        assert page.get_by_text(f"0 of {len(query.pool)} graded").is_visible()
+        page.locator("summary", has_text="Grade the rest").click()
+        left = page.locator("[data-left]")
+        assert left.inner_text() == str(len(query.pool))
+        page.locator(".hit").first.focus()
+        page.keyboard.press("0")
+        page.get_by_text(f"1 of {len(query.pool)} graded").wait_for()
+        assert left.inner_text() == str(len(query.pool) - 1)
+        tab.go("/label")
+        page.get_by_label("Annotator").fill("ana")
+        page.get_by_role("link", name="Review the hits of long rivers in Asia").wait_for()  # the table is hers again
+        assert labels.grades("ana")["1", query.pool[0]].mark == 2
+        assert tab.wrong == []
+        tab.context.close()
 
 
 def test_names_do_not_cover_one_another_on_narrow_pages(browser: Any, address: str) -> None:
