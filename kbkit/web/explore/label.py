@@ -20,6 +20,7 @@ from kbkit.errors import KbError
 from kbkit.measures.files import write_gold
 from kbkit.web.explore import disagreements, links
 from kbkit.web.explore.disagreements import ANNOTATOR, annotator_of, grade_of
+from kbkit.web.explore.reading import first_type
 from kbkit.web.explore.site import is_part, said, status_of
 
 if TYPE_CHECKING:
@@ -233,9 +234,7 @@ class _Label:
         """Return the type that a query for answers of any type names before all else; "" for none."""
         if query.type or not self._site.kb.has("adjacency"):
             return ""
-        known = [one for one in self._site.kb.ask(query.text).matches if one.meaning]
-        first = min(known, key=lambda one: query.text.find(one.words), default=None)
-        return first.meaning if first and first.meaning in self._types() else ""
+        return first_type(self._site.kb.ask(query.text))
 
     def add(self, request: Request) -> Response:
         """Add a node or the answers of an expression to the pool."""
