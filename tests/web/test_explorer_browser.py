@@ -545,6 +545,36 @@ def test_names_do_not_cover_one_another_on_narrow_pages(browser: Any, address: s
         tab.context.close()
 
 
+LINES = """kbkit.drawn.data.edges.map(({ s, t }, e) => {
+  const at = (i) => [kbkit.drawn.cy.$id(`n${i}`).position()].map(({ x, y }) => [x, y])[0];
+  const line = kbkit.drawn.cy.$id(`e${e}`);
+  const [bend, { x, y }] = [(line.data("bend") ?? 0) / 2, line.midpoint()];
+  const pieces = kbkit.pieces(at(s), at(t), bend);
+  const dots = kbkit.drawn.data.nodes.map((_, i) => i).filter((i) => i !== s && i !== t);
+  return s === t ? [99, 0] : [
+    Math.min(...dots.map((i) => kbkit.apart(at(i), pieces))), kbkit.apart([x, y], pieces),
+  ];
+})"""
+"""Of each line the distance to the nearest node that is not its end, and from where Cytoscape.js draws its middle."""
+
+
+def test_lines_pass_through_no_node_and_have_labels_of_their_own(browser: Any, address: str) -> None:
+    """Else a line from Germany through Suriname reads as one of Suriname."""
+    for width in (390, 1200):
+        tab = Tab(browser, address, width)
+        for path in (links.page("/paths", from_="France", to="Brazil"), "/schema"):
+            tab.go(path)
+            tab.drawn()
+            tab.page.wait_for_function("() => kbkit.drawn.labelled?.length > 9")
+            lines = tab.page.evaluate(LINES)
+            assert (path, width, min(free for free, _ in lines) > 7) == (path, width, True)
+            assert max(wrong for _, wrong in lines) < 3
+        texts = tab.page.evaluate("kbkit.drawn.labelled.map(({ text }) => text)")
+        assert any(text.startswith("member of") for text in texts) or width < 1200
+        assert tab.wrong == []
+        tab.context.close()
+
+
 def _meet(a: list[float], b: list[float]) -> bool:
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
