@@ -90,8 +90,8 @@ class Page(HTMLParser):
         self.found.append((tag, dict(attrs)))
 
     def links(self) -> list[str]:
-        """The addresses that the page leads to or fetches."""
-        names = ("href", "src", "action", "hx-get", "hx-post")
+        """The addresses that the page leads to or fetches; those of a POST change something."""
+        names = ("href", "src", "action", "hx-get")
         gets = [attrs for _, attrs in self.found if attrs.get("method") != "post"]
         return [value for attrs in gets for name in names if (value := attrs.get(name))]
 
@@ -144,6 +144,28 @@ def test_a_question_that_is_not_read_has_buttons_for_the_closest_readings(world_
         wrong = client.post("/search/choose", data={"q": question, "expression": "country -> [gone] -> country"})
         assert (wrong.status_code, "has no reading" in shown(wrong)) == (400, True)
         assert "names nothing in this KB" in shown(client.get("/search/reading", params={"q": "xyzzy foo bar?"}))
+
+
+def test_words_that_are_read_in_part_are_no_answer_but_readings(client: Any) -> None:
+    """*rivers ... that flow into ...*: words without the form of a question are offered, folded, and never answered."""
+    folded = client.get(
+        "/search/reading", params={"q": "rivers longer than 3000 km that meander into the Atlantic Ocean"}
+    )
+    assert shown(folded).startswith("As a question: not answered, ")
+    assert '"meander" is not read' in shown(folded)
+    assert shown(client.get("/search/reading", params={"q": "meander into the Atlantic Ocean"}, headers=PART)) == ""
+    readings = client.get(
+        "/search/reading", params={"q": "average length of Atlantic rivers that meander"}, headers=PART
+    )
+    assert re.search(r"average length.* from \d+ nodes?", shown(readings))  # one value, not as many answers
+    longest = shown(client.get("/search/reading", params={"q": "Which is the longest river?"}))
+    assert longest.startswith("Nile length (km) 6650 ")
+
+
+def test_a_misspelt_name_leads_to_its_node(client: Any) -> None:
+    page = client.get("/search", params={"q": "Papua Niew Guinee"})
+    assert "Did you mean Papua New Guinea ?" in shown(page)
+    assert "perhaps the KB has no" not in shown(page)
 
 
 def test_words_that_name_no_type_are_not_answered_by_all_its_nodes(
@@ -305,6 +327,10 @@ def test_paths_are_listed_and_drawn(client: Any, world: KnowledgeBase) -> None:
     assert longer == "/paths?from=country%23FRA&to=Tokyo&steps=6&limit=100"
     assert "not searched" not in shown(client.get(longer))
     assert "longer without hubs" in shown(client.get(longer))
+    several = client.get("/paths", params={"from": "Nepal", "to": "Bolivia"})
+    assert "1 of the 6 shortest paths of 2 steps, and 9 longer without hubs Show the 6 shortest" in shown(several)
+    [fewer] = [html.unescape(link) for link in Page(several.text).links() if link.endswith("shortest=1")]
+    assert "6 shortest paths of 2 steps" in shown(client.get(fewer))
     none = client.get("/paths", params={**ends, "relation": "speaks"})
     assert "No path of at most 6 steps" in shown(none)
     unknown = client.get("/paths", params={"from": "Frence", "to": "Tokyo"})
@@ -843,6 +869,8 @@ def test_rows_lead_to_the_nodes_that_they_name(client: Any) -> None:
     whole = view("continent", "answers")
     assert "The answers are" not in shown(whole)
     assert ("Why" in shown(whole), "Why" in shown(steps)) == (False, True)
+    ends = view("SELECT head, tail, 3 AS some_id FROM borders WHERE head = (SELECT id FROM country WHERE key = 'NPL')")
+    assert re.search(r"\d+ Nepal \d+ China 3 \d+ Nepal \d+ India 3", shown(ends))
     same = view("SELECT name AS key, name, id FROM continent")
     assert "key" in shown(same)  # what a person asked for is shown
     file = client.get("/query/file", params={"q": "SELECT 1 AS x", "format": "csv"})
@@ -851,7 +879,10 @@ def test_rows_lead_to_the_nodes_that_they_name(client: Any) -> None:
 
 def test_two_nodes_lead_to_their_paths_first(client: Any) -> None:
     page = client.get("/search/reading", params={"q": "How are Nepal and France related?"})
-    assert re.match(r"Paths between Nepal and France As a question: \d+ readings? Not answered", shown(page))
+    assert re.match(
+        r"Paths between Nepal and France As a question: not answered, \d+ readings? to choose from Not answered",
+        shown(page),
+    )
     assert re.findall("<details[^>]*>", page.text)[0] == "<details>"  # closed
     common = client.get("/search/reading", params={"q": "What do Nepal and France have in common?"})
     assert shown(common).startswith("Paths between Nepal and France As a question:")
@@ -1558,7 +1589,7 @@ def test_the_type_that_a_query_names_is_proposed(world_kb: Path, tmp_path: Path)
         for text, named in (("rivers that end in a desert", "river"), ("the longest of all rivers", "")):
             query = labels.write(text, "ann")
             page = client.get(f"/label/{query.id}", params={"annotator": "ann"})
-            assert (f"the query names the type {named}." in shown(page), named) == (bool(named), named)
+            assert (f"the query names the type {named or ''}" in shown(page)) == bool(named)
         sent = {"annotator": "ann", "q": "rivers that end in a desert", "note": "", "type": "river"}
         page = client.post("/label/1/edit", data=sent)
         assert "names the type" not in shown(page)

@@ -5,9 +5,9 @@ var kbkit = globalThis.kbkit ?? {};
 const LIGHT = { ground: "#ffffff", ink: "#1d2733", soft: "#5b6672", line: "#a9b2bc", weak: "#d5dae0", arrow: "#7f8a96" };
 const ROOM = 16; // around the drawing
 
-// Return the drawing as SVG. `heading` are its first lines, `legend` pairs of a colour (or nothing) and a text, and
-// `source` the last line.
-kbkit.svg = (graph, { heading, legend, source }) => {
+// Return the drawing as SVG. `heading` are its first lines, `legend` pairs of a colour (or nothing) and a text, `list` lines
+// below the drawing, and `source` the last line.
+kbkit.svg = (graph, { heading, legend, list = [], source }) => {
   const { cy, look, labelled } = graph;
   const [wide, high] = [graph.container.clientWidth, graph.container.clientHeight];
   const shape = (name, attributes, text = "") =>
@@ -86,8 +86,11 @@ kbkit.svg = (graph, { heading, legend, source }) => {
     wider = Math.max(wider, x - ROOM - 18);
   }
   const above = y + (legend.length ? 24 : 4);
+  const below = above + (bottom - top) + ROOM;
+  y = below;
+  for (const text of list) words(text, 12, { fill: LIGHT.ink });
   const width = Math.max(right - left, wider, measured(source, "10.5px")) + 2 * ROOM;
-  const height = above + (bottom - top) + 2 * ROOM + 16;
+  const height = y + ROOM + 16;
   around.push(shape("text", { x: ROOM, y: height - ROOM, "font-size": 10.5, fill: LIGHT.soft }, source));
   const shift = `translate(${round((width - (right - left)) / 2 - left)} ${round(above + ROOM / 2 - top)})`;
   return [

@@ -83,7 +83,7 @@ class _Label:
             given["type"] = kind or unquote(request.cookies.get(_TYPE, ""))
         who = annotator_of(request)
         page = self._form(request, {**given, "annotator": who, "k": _DEPTHS[0]}, problem)
-        return page if _is_foreign(request) else _remembered(page, who)
+        return page if links.is_foreign(request) else _remembered(page, who)
 
     def _type(self, expression: str) -> str:
         """Return the type of the answers of an expression, if they have one."""
@@ -228,7 +228,7 @@ class _Label:
             added=self._labels.last_added(query.id),
             open=self._labels.next_open(annotator, query.id) if annotator else None,
         )
-        return page if _is_foreign(request) else _remembered(page, annotator)
+        return page if links.is_foreign(request) else _remembered(page, annotator)
 
     def _named_type(self, query: LabelledQuery) -> str:
         """Return the type that a query for answers of any type names before all else; "" for none."""
@@ -355,11 +355,6 @@ def _depth(form: dict[str, str]) -> int:
 def _to_query(number: str, answers: int = 0) -> Response:
     """Lead to a query, whose page tells how many of the ``answers`` of an expression were added."""
     return RedirectResponse(links.page(f"{_PATH}/{number}", answers=answers or None), 303)
-
-
-def _is_foreign(request: Request) -> bool:
-    """Return whether another site leads here."""
-    return request.headers.get("sec-fetch-site") in ("cross-site", "same-site")
 
 
 def _remembered(answer: Response, annotator: str, type: str | None = None) -> Response:  # noqa: A002

@@ -85,7 +85,7 @@ class _Reading:
         asks = is_question(question)
         known = reply(read, closest=_OTHERS)
         missed = [one.words for one in read.matches if not one.meaning] if read.choice is None else []
-        if not asks and known.is_answered and (missed or not read.matches):
+        if not asks and known.is_answered and missed:
             known = _unanswered(known, read, missed)
         is_prose = len(question.split()) >= _PROSE
         named = is_prose and bool(first_type(read))
