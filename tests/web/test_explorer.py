@@ -153,11 +153,8 @@ def test_words_that_are_read_in_part_are_no_answer_but_readings(client: Any) -> 
     )
     assert shown(folded).startswith("As a question: not answered, ")
     assert '"meander" is not read' in shown(folded)
-    assert shown(client.get("/search/reading", params={"q": "meander into the Atlantic Ocean"}, headers=PART)) == ""
-    readings = client.get(
-        "/search/reading", params={"q": "average length of Atlantic rivers that meander"}, headers=PART
-    )
-    assert re.search(r"average length.* from \d+ nodes?", shown(readings))  # one value, not as many answers
+    readings = client.get("/search/reading", params={"q": "average population of countries with cheese"}, headers=PART)
+    assert re.search(r"average population.* from \d+ nodes?", shown(readings))  # one value, not as many answers
     longest = shown(client.get("/search/reading", params={"q": "Which is the longest river?"}))
     assert longest.startswith("Nile length (km) 6650 ")
 
@@ -379,7 +376,7 @@ def test_paths_avoid_hubs_and_types_and_are_saved_as_text(client: Any, world: Kn
     [one] = [html.unescape(link) for link in Page(listed.text).links() if link.endswith("path=2")]
     alone = client.get(one)
     assert re.findall(r"^\d+\. Nepal (.*)$", alone.text, re.M) == saved[1:2]
-    assert f"Path 2 of {len(saved)}." in alone.text
+    assert f"Path 2 of {len(saved)} that the command below lists." in alone.text
     assert 'filename="world-Nepal-France-2.md"' in alone.headers["content-disposition"]
     assert client.get(one.replace("path=2", "path=99")).status_code == 404
     narrow = {**ends, "shortest": "1", "nohubs": "1", "type": "country", "relation": "borders", "steps": "8"}
@@ -1586,7 +1583,7 @@ def test_hits_without_a_grade_are_graded_at_once(world_kb: Path, tmp_path: Path)
 def test_the_type_that_a_query_names_is_proposed(world_kb: Path, tmp_path: Path) -> None:
     with kbkit.open(shutil.copytree(world_kb, tmp_path / "w.kb")) as kb:
         client, labels = opened(kb), Labels(kb)
-        for text, named in (("rivers that end in a desert", "river"), ("the longest of all rivers", "")):
+        for text, named in (("rivers that end in a desert", "river"), ("Nepal and its rivers", "")):
             query = labels.write(text, "ann")
             page = client.get(f"/label/{query.id}", params={"annotator": "ann"})
             assert (f"the query names the type {named or ''}" in shown(page)) == bool(named)
