@@ -161,7 +161,7 @@ def test_words_that_are_read_in_part_are_no_answer_but_readings(client: Any) -> 
 
 def test_a_misspelt_name_leads_to_its_node(client: Any) -> None:
     page = client.get("/search", params={"q": "Papua Niew Guinee"})
-    assert "Did you mean Papua New Guinea ?" in shown(page)
+    assert "Did you mean Papua New Guinea " in shown(page)
     assert "perhaps the KB has no" not in shown(page)
 
 

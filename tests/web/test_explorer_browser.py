@@ -215,6 +215,11 @@ def test_paths_are_listed_and_drawn(tab: Tab) -> None:
     wanted, drawn = map(Counter, tab.page.evaluate(unnamed))  # every line has its relation, or its column has it
     assert (wanted.total() > 8, wanted - drawn) == (True, Counter())
     assert "The relation above a column" in tab.page.locator("#main").inner_text()
+    tab.page.locator("summary", has_text="Save").click()
+    with tab.page.expect_download() as saved:
+        tab.page.get_by_role("button", name="SVG").click()
+    content = saved.value.path().read_text()  # one file for a colleague: the drawing, and the paths in words
+    assert len(re.findall(r">\d+\. Lake Chad [^<]* Mount Kilimanjaro \(weight [\d.]+\)<", content)) == 10
 
 
 def test_a_query_is_completed_run_and_cancelled(tab: Tab) -> None:
