@@ -497,6 +497,8 @@ def test_pairs_are_decided_by_keys_and_resumed(browser: Any, tmp_path: Path) -> 
         page.get_by_text("2 of 3 decided").wait_for()
         marks = rows.evaluate_all("(rows) => rows.map((row) => row.dataset.grade)")
         assert marks == ["merge", "apart", ""]
+        found = axe.Axe().run(page).response["violations"]
+        assert [(v["id"], node["html"]) for v in found for node in v["nodes"]] == []
         rows.nth(1).get_by_role("button", name="Withdraw").click()
         page.get_by_text("1 of 3 decided").wait_for()
         assert tab.wrong == []

@@ -83,15 +83,15 @@ class _Reading:
         if read is None or self._is_all(read):
             return self._site.page("nothing.html", request)
         asks = is_question(question)
-        known = reply(read, closest=_OTHERS)
         missed = [one.words for one in read.matches if not one.meaning] if read.choice is None else []
-        if not asks and known.is_answered and missed:
-            known = _unanswered(known, read, missed)
         is_prose = len(question.split()) >= _PROSE
         named = is_prose and bool(first_type(read))
         doubtful = read.choice is None and (not read.matches or read.confidence < _DOUBTFUL)
         if not asks and not named and (doubtful or (missed and read.is_sure)):
             return self._site.page("nothing.html", request)
+        known = reply(read, closest=_OTHERS)
+        if not asks and known.is_answered and missed:
+            known = _unanswered(known, read, missed)
         return self._site.page(
             "reading.html",
             request,
