@@ -63,12 +63,12 @@ def duplicates(
     if not 0.5 <= threshold <= 1:
         raise invalid("threshold", threshold, "Use a number from 0.5 to 1")
     kind = stores.schema.type(node_type).name if node_type else None
-    pairs = stores.tables.lookup(_pairs_sql(kind, 2 * threshold - 1))
+    degree = stores.shared(degrees_of_all)
+    pairs = _first_with_most(stores.tables.lookup(_pairs_sql(kind, 2 * threshold - 1)), degree)
     found = pairs.join(_neighbors(stores, pairs), on=["a", "b"], how="left")
     found = found.join(_attributes(stores, pairs), on=["a", "b"], how="left").with_columns(
         pl.col("neighbors", "equal", "rare", "unequal").fill_null(0), pl.col("same", "differ").fill_null("")
     )
-    degree = stores.shared(degrees_of_all)
     fewer = np.minimum(degree[found["a"].to_numpy()], degree[found["b"].to_numpy()])
     most = (pl.col("neighbors") > 1) & (2 * pl.col("neighbors") >= pl.Series(fewer))
     supported = most | ((pl.col("rare") >= 2) & (pl.col("unequal") == 0))
@@ -82,15 +82,21 @@ def duplicates(
     return _named(stores, found.head(k) if k is not None else found)
 
 
-def _named(stores: Stores, found: pl.DataFrame) -> pl.DataFrame:
-    """Return the pairs with keys and names; the node with more neighbours comes first."""
+def _first_with_most(pairs: pl.DataFrame, degree: np.ndarray) -> pl.DataFrame:
+    """Return pairs whose first node is that with more neighbours; the evidence is listed in this order."""
     import polars as pl
 
-    a, b = found["a"].to_numpy(), found["b"].to_numpy()
-    degree = stores.shared(degrees_of_all)
+    a, b = pairs["a"].to_numpy(), pairs["b"].to_numpy()
     swapped = degree[b] > degree[a]
-    first, second = np.where(swapped, b, a).astype(np.int32), np.where(swapped, a, b).astype(np.int32)
-    one, other = stores.nodes.rows_of(first), stores.nodes.rows_of(second)
+    ordered = {"a": np.where(swapped, b, a).astype(np.int32), "b": np.where(swapped, a, b).astype(np.int32)}
+    return pairs.with_columns(pl.Series(name, ids) for name, ids in ordered.items())
+
+
+def _named(stores: Stores, found: pl.DataFrame) -> pl.DataFrame:
+    """Return the pairs with keys and names."""
+    import polars as pl
+
+    one, other = (stores.nodes.rows_of(found[end].to_numpy()) for end in ("a", "b"))
     return found.with_columns(
         *(one[name] for name in ("id", "type", "key", "name")),
         *(other[name].alias(f"other_{name}") for name in ("id", "key", "name")),

@@ -186,7 +186,10 @@ def apply_limit(tree: ParseTree, context: Context) -> None:
 
 def declare(tree: ParseTree, context: Context, *, known: bool) -> None:
     """Declare the supplied prefixes that the query uses; if all prefixes are ``known``, reject undeclared ones."""
-    used = {str(token).partition(":")[0]: token for token in tokens(tree) if token.type in ("PNAME_LN", "PNAME_NS")}
+    used: dict[str, Token] = {}
+    for token in tokens(tree):
+        if token.type in ("PNAME_LN", "PNAME_NS"):
+            used.setdefault(str(token).partition(":")[0], token)
     prologue = child(tree, "prologue")
     assert prologue is not None
     added = []
@@ -205,5 +208,13 @@ def declare(tree: ParseTree, context: Context, *, known: bool) -> None:
         )
     for prefix, token in used.items():
         if known and prefix not in context.names.all:
-            hint = suggest(prefix, context.names.all) if prefix else f"Declare it: PREFIX {prefix}: <http://...>"
+            hint = suggest(prefix, context.names.all) if prefix else _without_prefix(str(token), context)
             raise error_at(token.line or 0, token.column or 0, f"Undeclared prefix {prefix}:", hint)
+
+
+def _without_prefix(name: str, context: Context) -> str:
+    """Return what to write instead of a name with an empty prefix that is not declared."""
+    kinds = (("relations", "rel"), ("attributes", "attr"))
+    own = [f"{what} are {prefix}{name}" for what, prefix in kinds if prefix in context.names.supplied]
+    declare = "PREFIX : <http://...>"
+    return f"In this KB, {' and '.join(own)}; or declare {declare}" if own else f"Declare it: {declare}"

@@ -85,7 +85,7 @@ def source(hostile: Neighbourhood, tmp_path_factory: pytest.TempPathFactory) -> 
 def test_a_page_holds_names_as_data(source: str, hostile: Neighbourhood) -> None:
     tags = Tags(source)
     kinds = [attrs.get("type") for tag, attrs in tags.found if tag == "script"]
-    assert kinds == ["application/json", None, None, None, None, None, None]  # no name has ended one
+    assert kinds == ["application/json", *[None] * 7]  # no name has ended one
     data = json.loads(tags.inner["script"][0])
     assert [node["name"] for node in data["nodes"]] == [text.line(name)[:300] for name in hostile.nodes["name"]]
     assert [len(node["label"]) <= 30 for node in data["nodes"]] == [True] * len(NAMES)

@@ -79,6 +79,22 @@ def test_names_that_say_something_else_do_not_score_near_1(tmp_path: Path) -> No
     assert found["i", "j"]["same"] == ""
 
 
+def test_values_are_in_the_order_of_the_nodes(tmp_path: Path) -> None:
+    """The node with more neighbours is the first, also where it is the later one in the KB."""
+    films = pl.DataFrame(
+        [("a", "Evil Dead", 2013), ("b", "The Evil Dead", 1981), ("c", "Host", 2006), ("d", "The Host", 2013)],
+        ["key", "name", "year"], orient="row",
+    ).with_columns(type=pl.lit("film"))  # fmt: skip
+    person = pl.DataFrame({"key": ["p"], "name": ["Ann"], "type": ["person"]})
+    edges = pl.DataFrame({"head": ["b", "c"], "relation": "with", "tail": "p"})
+    nodes = pl.concat([films, person], how="diagonal")
+    with kbkit.from_frames(nodes, edges, out=tmp_path / "films.kb", stores=STORES) as kb:
+        found = {one["key"]: one for one in kb.duplicates(threshold=0.5).iter_rows(named=True)}
+    assert {key: (one["other_key"], one["differ"]) for key, one in found.items()} == {
+        "b": ("a", "year: 1981 / 2013"), "c": ("d", "year: 2006 / 2013"),
+    }  # fmt: skip
+
+
 def test_equal_values_that_many_nodes_have_are_no_evidence(tmp_path: Path) -> None:
     """Two languages of one family and script are not the same, two companies of one city and year may be."""
     slavic = [(f"s{n}", f"Language {chr(65 + n)}{chr(75 - n)}", "Slavic", "Latin") for n in range(8)]

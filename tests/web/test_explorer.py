@@ -35,6 +35,7 @@ from starlette.responses import Response
 import kbkit
 from kbkit.benchmarks.people.labels import Labels
 from kbkit.benchmarks.people.pools import LabelReading
+from kbkit.benchmarks.people.same_nodes import decisions
 from kbkit.display import render
 from kbkit.errors import KbError, QueryTimeoutError
 from kbkit.graph import suspicious_nodes
@@ -89,8 +90,8 @@ class Page(HTMLParser):
         self.found.append((tag, dict(attrs)))
 
     def links(self) -> list[str]:
-        """The addresses that the page leads to or fetches."""
-        names = ("href", "src", "action", "hx-get", "hx-post")
+        """The addresses that the page leads to or fetches; those of a POST change something."""
+        names = ("href", "src", "action", "hx-get")
         gets = [attrs for _, attrs in self.found if attrs.get("method") != "post"]
         return [value for attrs in gets for name in names if (value := attrs.get(name))]
 
@@ -143,6 +144,25 @@ def test_a_question_that_is_not_read_has_buttons_for_the_closest_readings(world_
         wrong = client.post("/search/choose", data={"q": question, "expression": "country -> [gone] -> country"})
         assert (wrong.status_code, "has no reading" in shown(wrong)) == (400, True)
         assert "names nothing in this KB" in shown(client.get("/search/reading", params={"q": "xyzzy foo bar?"}))
+
+
+def test_words_that_are_read_in_part_are_no_answer_but_readings(client: Any) -> None:
+    """*rivers ... that flow into ...*: words without the form of a question are offered, folded, and never answered."""
+    folded = client.get(
+        "/search/reading", params={"q": "rivers longer than 3000 km that meander into the Atlantic Ocean"}
+    )
+    assert shown(folded).startswith("As a question: not answered, ")
+    assert '"meander" is not read' in shown(folded)
+    readings = client.get("/search/reading", params={"q": "average population of countries with cheese"}, headers=PART)
+    assert re.search(r"average population.* from \d+ nodes?", shown(readings))  # one value, not as many answers
+    longest = shown(client.get("/search/reading", params={"q": "Which is the longest river?"}))
+    assert longest.startswith("Nile length (km) 6650 ")
+
+
+def test_a_misspelt_name_leads_to_its_node(client: Any) -> None:
+    page = client.get("/search", params={"q": "Papua Niew Guinee"})
+    assert "Did you mean Papua New Guinea " in shown(page)
+    assert "perhaps the KB has no" not in shown(page)
 
 
 def test_words_that_name_no_type_are_not_answered_by_all_its_nodes(
@@ -304,6 +324,10 @@ def test_paths_are_listed_and_drawn(client: Any, world: KnowledgeBase) -> None:
     assert longer == "/paths?from=country%23FRA&to=Tokyo&steps=6&limit=100"
     assert "not searched" not in shown(client.get(longer))
     assert "longer without hubs" in shown(client.get(longer))
+    several = client.get("/paths", params={"from": "Nepal", "to": "Bolivia"})
+    assert "1 of the 6 shortest paths of 2 steps, and 9 longer without hubs Show the 6 shortest" in shown(several)
+    [fewer] = [html.unescape(link) for link in Page(several.text).links() if link.endswith("shortest=1")]
+    assert "6 shortest paths of 2 steps" in shown(client.get(fewer))
     none = client.get("/paths", params={**ends, "relation": "speaks"})
     assert "No path of at most 6 steps" in shown(none)
     unknown = client.get("/paths", params={"from": "Frence", "to": "Tokyo"})
@@ -352,7 +376,7 @@ def test_paths_avoid_hubs_and_types_and_are_saved_as_text(client: Any, world: Kn
     [one] = [html.unescape(link) for link in Page(listed.text).links() if link.endswith("path=2")]
     alone = client.get(one)
     assert re.findall(r"^\d+\. Nepal (.*)$", alone.text, re.M) == saved[1:2]
-    assert f"Path 2 of {len(saved)}." in alone.text
+    assert f"Path 2 of {len(saved)} that the command below lists." in alone.text
     assert 'filename="world-Nepal-France-2.md"' in alone.headers["content-disposition"]
     assert client.get(one.replace("path=2", "path=99")).status_code == 404
     narrow = {**ends, "shortest": "1", "nohubs": "1", "type": "country", "relation": "borders", "steps": "8"}
@@ -729,6 +753,20 @@ def test_suspicious_data_is_listed_with_queries(client: Any, world: KnowledgeBas
 
 def test_chosen_findings_are_saved_with_notes(client: Any, world: KnowledgeBase) -> None:
     findings = world.suspicions()
+
+    def kept() -> tuple[list[str], dict[str, str]]:
+        """The ticks and the notes of the page, opened anew."""
+        found = [attrs for _, attrs in Page(opened(world).get("/check").text).found]
+        notes = {attrs["name"]: attrs["value"] for attrs in found if "maxlength" in attrs and attrs.get("value")}
+        return [attrs["name"] for attrs in found if "checked" in attrs], notes
+
+    for sent in ({"pick3": "1", "note3": ""}, {"pick3": "1", "note3": "look"}, {"about": "For all"}, {"note4": "no"}):
+        answer = client.post("/check/chosen", data=sent, headers=PART)
+    assert shown(answer) == "1 finding chosen, saved"
+    assert kept() == (["pick3"], {"note3": "look", "about": "For all"})
+    client.post("/check/chosen", data={"note3": "look"}, headers=PART)
+    client.post("/check/chosen", data={"about": ""}, headers=PART)
+    assert kept() == ([], {})
     boxes = [attrs["name"] for tag, attrs in Page(client.get("/check").text).found if attrs.get("type") == "checkbox"]
     assert boxes == [f"pick{at}" for at in range(findings.height)]
     given = {"pick0": "1", "note0": "check the **capitals**", "note1": "not chosen", "about": "For the curator"}
@@ -741,6 +779,8 @@ def test_chosen_findings_are_saved_with_notes(client: Any, world: KnowledgeBase)
     assert "not chosen" not in report.text
     rows = world.sql(findings["sql"][0])
     assert report.text.count("\n| ") == min(20, rows.height) + 2
+    assert re.search(r"\| [^|]+, [^|]+ \|", report.text)  # the capitals, which are a list
+    assert "shape:" not in report.text
     nothing = client.post("/check/report", data={"note0": "x"})
     assert nothing.status_code == 400
     assert "No finding is chosen" in shown(nothing)
@@ -775,14 +815,21 @@ def test_pairs_of_similar_nodes_are_shown_with_values_and_decided(tmp_path: Path
         [file] = [html.unescape(link) for link in Page(own.text).links() if link.startswith("/check/file")]
         assert pl.read_csv(client.get(file).content).height == 1
         assert "are alike" in shown(client.get("/check/duplicates", params={"type": "x"}, headers=PART))
-        names = dict.fromkeys(attrs["name"] for _, attrs in Page(page.text).found if attrs.get("type") == "radio")
-        assert len(names) == every.height
         pair = next(row for row in every.iter_rows(named=True) if row["key"] in ("c1", "c2"))
-        answer = client.post("/check/decisions", data={f"pair{pair['id']}-{pair['other_id']}": "merge"})
-        assert 'filename="firms-check-decisions.csv"' in answer.headers["content-disposition"]
+        named = {name: pair[name] for name in ("type", "key", "other_key")}
+        row = client.post("/check/duplicates", data={**named, "decision": "apart"}, headers=PART)
+        assert 'data-grade="apart"' in row.text
+        assert client.post("/check/duplicates", data={**named, "decision": "merge"}).url.path == "/check/duplicates"
+        for wrong in ({"decision": "burn"}, {"decision": "merge", "key": "c9"}):
+            assert client.post("/check/duplicates", data={**named, **wrong}).status_code == 400
+        again = opened(kb)  # decisions are kept, whatever list they are made in
+        for kind in ("", pair["type"]):
+            page = again.get("/check/duplicates", params={"type": kind}, headers=PART)
+            assert page.text.count('data-grade="merge"') == 1
+        answer = again.get("/check/file", params={"of": "duplicates"})
+        assert pl.read_csv(answer.content)["decision"].drop_nulls().to_list() == ["merge"]
         (tmp_path / "decisions.csv").write_bytes(answer.content)
-        assert client.post("/check/decisions", data={}).status_code == 400
-        assert client.post("/check/decisions", data={next(iter(names)): "burn"}).status_code == 400
+        assert [one.decision for one in decisions(kb.workspace.folder / "check" / "pairs.jsonl")] == ["merge"]
     with kbkit.merge(tmp_path / "firms.kb", tmp_path / "decisions.csv") as kb:
         assert kb.schema.type("firm").count == 3
 
@@ -819,6 +866,8 @@ def test_rows_lead_to_the_nodes_that_they_name(client: Any) -> None:
     whole = view("continent", "answers")
     assert "The answers are" not in shown(whole)
     assert ("Why" in shown(whole), "Why" in shown(steps)) == (False, True)
+    ends = view("SELECT head, tail, 3 AS some_id FROM borders WHERE head = (SELECT id FROM country WHERE key = 'NPL')")
+    assert re.search(r"\d+ Nepal \d+ China 3 \d+ Nepal \d+ India 3", shown(ends))
     same = view("SELECT name AS key, name, id FROM continent")
     assert "key" in shown(same)  # what a person asked for is shown
     file = client.get("/query/file", params={"q": "SELECT 1 AS x", "format": "csv"})
@@ -827,7 +876,10 @@ def test_rows_lead_to_the_nodes_that_they_name(client: Any) -> None:
 
 def test_two_nodes_lead_to_their_paths_first(client: Any) -> None:
     page = client.get("/search/reading", params={"q": "How are Nepal and France related?"})
-    assert re.match(r"Paths between Nepal and France As a question: \d+ readings? Not answered", shown(page))
+    assert re.match(
+        r"Paths between Nepal and France As a question: not answered, \d+ readings? to choose from Not answered",
+        shown(page),
+    )
     assert re.findall("<details[^>]*>", page.text)[0] == "<details>"  # closed
     common = client.get("/search/reading", params={"q": "What do Nepal and France have in common?"})
     assert shown(common).startswith("Paths between Nepal and France As a question:")
@@ -1509,18 +1561,46 @@ def test_the_type_of_the_answers_is_edited_and_downloaded(world_kb: Path, tmp_pa
     assert set(kb.search_many(tmp_path / "l.jsonl", 5, "bm25")["type"]) == {"lake"}
 
 
-def test_hits_without_a_grade_are_graded_0_at_once(world_kb: Path, tmp_path: Path) -> None:
+def test_hits_without_a_grade_are_graded_at_once(world_kb: Path, tmp_path: Path) -> None:
     with kbkit.open(shutil.copytree(world_kb, tmp_path / "w.kb")) as kb:
         client, labels = opened(kb), Labels(kb)
         pool = labels.write("long rivers", "ann").pool
         labels.grade("1", pool[0], 2, "ann")
         labels.grade("1", pool[1], None, "ann", "look again")
-        page = client.post("/label/1/rest", data={"annotator": "ann"})
+        page = client.post("/label/1/rest", data={"annotator": "ann", "grade": "0"})
         assert f"All {len(pool)} graded" in shown(page)
         marks = {node: one.mark for (_, node), one in labels.grades("ann").items()}
         assert marks == {node: 2 if node == pool[0] else 0 for node in pool}
         assert labels.grades("ann")["1", pool[1]].note == "look again"
-        assert client.post("/label/1/rest", data={"annotator": ""}).status_code == 400
+        for wrong in ({"annotator": "", "grade": "0"}, {"annotator": "ann"}, {"annotator": "ann", "grade": "3"}):
+            assert client.post("/label/1/rest", data=wrong).status_code == 400
+        labels.write("Which countries border Nepal?", "ann")
+        client.post("/label/2/rest", data={"annotator": "ann", "grade": "2", "of": "reading"})
+        answers = {node for (query, node), one in labels.grades("ann").items() if query == "2" and one.mark == 2}
+        assert answers == {"country#CHN", "country#IND"}
+
+
+def test_the_type_that_a_query_names_is_proposed(world_kb: Path, tmp_path: Path) -> None:
+    with kbkit.open(shutil.copytree(world_kb, tmp_path / "w.kb")) as kb:
+        client, labels = opened(kb), Labels(kb)
+        for text, named in (("rivers that end in a desert", "river"), ("Nepal and its rivers", "")):
+            query = labels.write(text, "ann")
+            page = client.get(f"/label/{query.id}", params={"annotator": "ann"})
+            assert (f"the query names the type {named or ''}" in shown(page)) == bool(named)
+        sent = {"annotator": "ann", "q": "rivers that end in a desert", "note": "", "type": "river"}
+        page = client.post("/label/1/edit", data=sent)
+        assert "names the type" not in shown(page)
+        assert {node.partition("#")[0] for node in labels.query("1").pool} == {"river"}
+
+
+def test_the_annotator_of_the_address_is_remembered(world_kb: Path, tmp_path: Path) -> None:
+    with kbkit.open(shutil.copytree(world_kb, tmp_path / "w.kb")) as kb:
+        client = opened(kb)
+        Labels(kb).write("long rivers", "ann")
+        client.get("/label", params={"annotator": "ben"})
+        assert 'name="annotator" value="ben"' in client.get("/label/1").text
+        client.get("/label", params={"annotator": "eve"}, headers={"Sec-Fetch-Site": "cross-site"})
+        assert 'name="annotator" value="ben"' in client.get("/label/1").text
 
 
 def test_queries_are_pasted_edited_and_deleted(world_kb: Path, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import polars as pl
 import pytest
 
 import kbkit
@@ -214,6 +215,11 @@ def test_paths_are_listed_and_drawn(tab: Tab) -> None:
     wanted, drawn = map(Counter, tab.page.evaluate(unnamed))  # every line has its relation, or its column has it
     assert (wanted.total() > 8, wanted - drawn) == (True, Counter())
     assert "The relation above a column" in tab.page.locator("#main").inner_text()
+    tab.page.locator("summary", has_text="Save").click()
+    with tab.page.expect_download() as saved:
+        tab.page.get_by_role("button", name="SVG").click()
+    content = saved.value.path().read_text()  # one file for a colleague: the drawing, and the paths in words
+    assert len(re.findall(r">\d+\. Lake Chad [^<]* Mount Kilimanjaro \(weight [\d.]+\)<", content)) == 10
 
 
 def test_a_query_is_completed_run_and_cancelled(tab: Tab) -> None:
@@ -458,15 +464,75 @@ def test_findings_are_chosen_and_saved(tab: Tab) -> None:
     note = page.get_by_label(re.compile("^Note on mountain")).first
     assert not note.is_visible()
     page.get_by_label(re.compile("^Choose: mountain")).first.check()
-    note.fill("look it up")
+    page.get_by_text("1 finding chosen, saved").wait_for()
     page.get_by_label("Note on all chosen findings").fill("for the curator")
+    note.fill("look it up")
+    page.locator("tr:has(:checked) td:last-child a").click()  # at once: leaving loses nothing
+    page.wait_for_url("**/query?*")
+    page.get_by_role("link", name="Check", exact=True).click()
+    assert note.input_value() == "look it up"
     with page.expect_download() as saved:
-        page.get_by_role("button", name="Save the chosen findings").click()
+        page.get_by_role("button", name="Download the chosen findings").click()
     assert saved.value.suggested_filename == "world-check-report.md"
     text = saved.value.path().read_text()
     assert "- for the curator\n" in text
     assert re.search(r"^## mountain: .*\n\nlook it up\n", text, re.M)
     assert note.input_value() == "look it up"  # the page stays
+
+
+def test_pairs_are_decided_by_keys_and_resumed(browser: Any, tmp_path: Path) -> None:
+    names = ["Elm Street Bakery", "Elm Street Bakry", "Acme Tools", "Acme Tols", "Johnson and Sons", "Jonson and Sons"]
+    nodes = pl.DataFrame({"key": [f"k{at}" for at in range(6)], "name": names, "type": "firm"})
+    made = kbkit.from_frames(nodes, out=tmp_path / "f.kb", stores=["tables", "adjacency", "text"])
+    with made as kb, served(kb) as (url, _):
+        tab = Tab(browser, url.geturl())
+        page = tab.page
+        tab.go("/check/duplicates")
+        rows = page.locator(".grading > .hit")
+        rows.nth(2).wait_for()
+        for done, key in enumerate("jma", 0):
+            page.keyboard.press(key)
+            page.get_by_text(f"{done} of 3 decided").wait_for()
+        tab.go("/check/duplicates?type=firm")
+        page.get_by_text("2 of 3 decided").wait_for()
+        marks = rows.evaluate_all("(rows) => rows.map((row) => row.dataset.grade)")
+        assert marks == ["merge", "apart", ""]
+        found = axe.Axe().run(page).response["violations"]
+        assert [(v["id"], node["html"]) for v in found for node in v["nodes"]] == []
+        rows.nth(1).get_by_role("button", name="Withdraw").click()
+        page.get_by_text("1 of 3 decided").wait_for()
+        assert tab.wrong == []
+        tab.context.close()
+
+
+def test_another_annotator_sees_no_grades_of_the_first(browser: Any, world_kb: Path, tmp_path: Path) -> None:
+    with kbkit.open(shutil.copytree(world_kb, tmp_path / "k.kb")) as kb, served(kb) as (url, _):
+        tab = Tab(browser, url.geturl())
+        page, labels = tab.page, Labels(kb)
+        query = labels.write("long rivers in Asia", "ana")
+        for node in query.pool:
+            labels.grade("1", node, 2, "ana")
+        tab.go("/label/1?annotator=ana")
+        page.get_by_text(f"All {len(query.pool)} graded").wait_for()
+        tab.go("/label")
+        page.get_by_role("link", name="Review the hits of long rivers in Asia").wait_for()
+        page.get_by_label("Annotator").fill("ben")
+        page.get_by_role("link", name="long rivers in Asia", exact=True).click()  # at once
+        page.wait_for_url("**/label/1?*")
+        assert page.get_by_text(f"0 of {len(query.pool)} graded").is_visible()
+        page.locator("summary", has_text="Grade the rest").click()
+        left = page.locator("[data-left]")
+        assert left.inner_text() == str(len(query.pool))
+        page.locator(".hit").first.focus()
+        page.keyboard.press("0")
+        page.get_by_text(f"1 of {len(query.pool)} graded").wait_for()
+        assert left.inner_text() == str(len(query.pool) - 1)
+        tab.go("/label")
+        page.get_by_label("Annotator").fill("ana")
+        page.get_by_role("link", name="Review the hits of long rivers in Asia").wait_for()  # the table is hers again
+        assert labels.grades("ana")["1", query.pool[0]].mark == 2
+        assert tab.wrong == []
+        tab.context.close()
 
 
 def test_names_do_not_cover_one_another_on_narrow_pages(browser: Any, address: str) -> None:
@@ -483,6 +549,36 @@ def test_names_do_not_cover_one_another_on_narrow_pages(browser: Any, address: s
         over = [(a, b) for at, a in enumerate(boxes) for b in boxes[:at] if _meet(a, b)]
         hidden = [(x, y) for x, y in dots for left, top, right, low in boxes if left < x < right and top < y < low]
         assert (width, over, hidden) == (width, [], [])
+        tab.context.close()
+
+
+LINES = """kbkit.drawn.data.edges.map(({ s, t }, e) => {
+  const at = (i) => [kbkit.drawn.cy.$id(`n${i}`).position()].map(({ x, y }) => [x, y])[0];
+  const line = kbkit.drawn.cy.$id(`e${e}`);
+  const [bend, { x, y }] = [(line.data("bend") ?? 0) / 2, line.midpoint()];
+  const pieces = kbkit.pieces(at(s), at(t), bend);
+  const dots = kbkit.drawn.data.nodes.map((_, i) => i).filter((i) => i !== s && i !== t);
+  return s === t ? [99, 0] : [
+    Math.min(...dots.map((i) => kbkit.apart(at(i), pieces))), kbkit.apart([x, y], pieces),
+  ];
+})"""
+"""Of each line the distance to the nearest node that is not its end, and from where Cytoscape.js draws its middle."""
+
+
+def test_lines_pass_through_no_node_and_have_labels_of_their_own(browser: Any, address: str) -> None:
+    """Else a line from Germany through Suriname reads as one of Suriname."""
+    for width in (390, 1200):
+        tab = Tab(browser, address, width)
+        for path in (links.page("/paths", from_="France", to="Brazil"), "/schema"):
+            tab.go(path)
+            tab.drawn()
+            tab.page.wait_for_function("() => kbkit.drawn.labelled?.length > 9")
+            lines = tab.page.evaluate(LINES)
+            assert (path, width, min(free for free, _ in lines) > 7) == (path, width, True)
+            assert max(wrong for _, wrong in lines) < 3
+        texts = tab.page.evaluate("kbkit.drawn.labelled.map(({ text }) => text)")
+        assert any(text.startswith("member of") for text in texts) or width < 1200
+        assert tab.wrong == []
         tab.context.close()
 
 

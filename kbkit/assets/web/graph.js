@@ -71,6 +71,7 @@ kbkit.Graph = class {
       { selector: ".group", style: { "background-color": this.look.ground, "border-width": 1.5, "border-style": "dashed", "border-color": this.look.soft } },
       { selector: "edge", style: { width: 1.2, "line-color": colour("--line"), "curve-style": "straight", "target-arrow-shape": "data(on)", "source-arrow-shape": "data(back)", "target-arrow-color": colour("--arrow"), "source-arrow-color": colour("--arrow"), "arrow-scale": 0.7, "overlay-opacity": 0 } },
       { selector: ".tie", style: { "line-style": "dashed", "target-arrow-shape": "none", "source-arrow-shape": "none" } },
+      { selector: ".bent", style: { "curve-style": "unbundled-bezier", "control-point-distances": "data(bend)", "control-point-weights": 0.5, "edge-distances": "node-position" } },
       { selector: ".loop", style: { "curve-style": "bezier" } },
       { selector: ".weak", style: { width: 0.7, "line-color": colour("--weak"), "target-arrow-shape": "none", "source-arrow-shape": "none" } },
       { selector: ".strong", style: { width: 1.8, "line-color": colour("--arrow"), "target-arrow-shape": "data(on)", "source-arrow-shape": "data(back)" } },
@@ -94,6 +95,7 @@ kbkit.Graph = class {
     });
     cy.on("dragfree", "node", () => {
       this.spots = this.positions();
+      this.bend(this.spots);
     });
     cy.on("render pan zoom resize", () => this.label());
     let size = `${this.container.clientWidth} ${this.container.clientHeight}`;
@@ -123,6 +125,7 @@ kbkit.Graph = class {
   filter(types, relations) {
     this.hidden = { types, relations };
     this.show();
+    this.bend(this.positions());
     this.attend();
   }
 
@@ -273,11 +276,22 @@ kbkit.Graph = class {
     [kx, ky] = [Math.min(kx, most * ky, 3), Math.min(ky, most * kx, 3)];
     this.cy.stop();
     this.cy.viewport({ zoom: 1, pan: { x: 0, y: 0 } });
-    for (const [node, at] of this.spots) {
+    const places = this.spots.map(([node, at]) => {
       const position = { x: wide / 2 + (at.x - (left + right) / 2) * kx, y: high / 2 + (at.y - (top + bottom) / 2) * ky };
       if (animate && !still()) node.animate({ position }, { duration: 350 });
       else node.position(position);
-    }
+      return [node, position];
+    });
+    this.bend(places);
+  }
+
+  // Bend lines that would pass through a dot at these places.
+  bend(places) {
+    const lines = this.lines();
+    const dots = new Map(places.map(([node, { x, y }]) => [node.id(), [x, y, node.outerWidth() / 2]]));
+    const own = lines.filter((line) => dots.has(line.source().id()) && dots.has(line.target().id()));
+    const found = own.length <= AVOIDED ? kbkit.bends(dots, own.map((line) => [line.source().id(), line.target().id()])) : [];
+    this.cy.batch(() => own.forEach((line, i) => line.data("bend", 2 * (found[i] ?? 0)).toggleClass("bent", Boolean(found[i]))));
   }
 
   // -- attention ------------------------------------------------------------------------------------------------------
@@ -371,12 +385,13 @@ kbkit.Graph = class {
     }
     const lines = this.lines();
     const used = new Map();
+    const bendOf = (line) => ((line.data("bend") ?? 0) / 2) * cy.zoom();
     const segments = lines.map((line) => {
       const { s, t } = data.edges[line.data("e")];
-      return [line.data("e"), spots.get(`n${s}`), spots.get(`n${t}`)];
+      return [line.data("e"), kbkit.pieces(spots.get(`n${s}`), spots.get(`n${t}`), bendOf(line))];
     });
     // Whether no other line passes there: its label would be read as that of the other one.
-    const isOwn = (e, [x, y]) => segments.every(([other, a, b]) => other === e || distance(x, y, a, b) > APART);
+    const isOwn = (e, at) => segments.every(([other, pieces]) => other === e || kbkit.apart(at, pieces) > APART);
     const named = this.layout === "layered" && data.layered ? this.columns(lines) : new Map();
     for (const { gap, text } of focus === null ? named.values() : []) {
       const [first, last] = [gap, gap + 1].map((hop) => [...spots].find(([id]) => data.nodes[id.slice(1)]?.hop === hop)[1]);
@@ -389,22 +404,23 @@ kbkit.Graph = class {
       const { s, t } = data.edges[e];
       const over = e === this.line;
       const relations = this.relationsOf(e);
-      if (s === t || !relations.length || (!over && (focus === null ? lines.length > FEW && s !== 0 && !data.layered : s !== focus && t !== focus))) return;
+      if (!relations.length || (!over && (focus === null ? lines.length > FEW && s !== 0 && !data.layered : s !== focus && t !== focus))) return;
       const [a, b] = [spots.get(`n${s}`), spots.get(`n${t}`)];
       const names = [...new Set(relations.map(([relation]) => data.relations[relation].label))];
       const text = names.join(" | ");
       used.set(text, (used.get(text) ?? 0) + 1);
       if (used.get(text) > ALIKE && !data.layered && !over) return;
       if (focus === null && !over && named.get(gapOf(data, e))?.text === text) return;
-      const points = SHARES.map((share) => [a[0] + (b[0] - a[0]) * share, a[1] + (b[1] - a[1]) * share]);
+      const loop = s === t ? line.renderedMidpoint() : null;
+      const points = loop ? [[loop.x, loop.y]] : SHARES.map((share) => kbkit.along(a, b, bendOf(line), share));
       const own = points.filter((at) => over || isOwn(e, at));
-      const along = data.layered && !own.length ? points : own;
+      const along = (data.layered || loop) && !own.length ? points : own;
       if (!along.length) return;
       const label = { along, text, brief: names.length > 1 ? `${names.length} relations` : halved(text), size: over ? 12 : 10.5, colour: over ? look.ink : look.soft, always: over };
       if (over) labels.unshift(label);
       else labels.push(label);
     });
-    const avoided = segments.length <= AVOIDED ? segments.map(([, a, b]) => [a, b]) : [];
+    const avoided = segments.length <= AVOIDED ? segments.flatMap(([, pieces]) => pieces) : [];
     this.labelled = kbkit.drawLabels(this.canvas, labels, dots, look.ground, look.font, avoided);
   }
 
@@ -415,6 +431,7 @@ kbkit.Graph = class {
     lines.forEach((line) => {
       const e = line.data("e");
       const gap = gapOf(this.data, e);
+      if (gap === null) return;
       const text = [...new Set(this.relationsOf(e).map(([relation]) => this.data.relations[relation].label))].join(" | ");
       const own = counts.get(gap) ?? counts.set(gap, new Map()).get(gap);
       own.set(text, (own.get(text) ?? 0) + 1);
@@ -448,14 +465,10 @@ function halved(text) {
   return [words.slice(0, half).join(" "), words.slice(half).join(" ")].filter(Boolean).join("\n");
 }
 
-// The column of a path that a line starts in.
-const gapOf = (data, e) => Math.min(data.nodes[data.edges[e].s].hop, data.nodes[data.edges[e].t].hop);
-
-// The distance of a point from the line between two points.
-function distance(x, y, [ax, ay], [bx, by]) {
-  const [dx, dy] = [bx - ax, by - ay];
-  const share = Math.max(0, Math.min(1, ((x - ax) * dx + (y - ay) * dy) / (dx * dx + dy * dy || 1)));
-  return Math.hypot(x - ax - share * dx, y - ay - share * dy);
+// The column of a path that a line to the next column starts in; null for other lines.
+function gapOf(data, e) {
+  const [from, to] = [data.nodes[data.edges[e].s].hop, data.nodes[data.edges[e].t].hop];
+  return Math.abs(from - to) === 1 ? Math.min(from, to) : null;
 }
 
 const spot = ([x, y, r]) => ({ x, y, r });

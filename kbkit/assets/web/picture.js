@@ -5,9 +5,9 @@ var kbkit = globalThis.kbkit ?? {};
 const LIGHT = { ground: "#ffffff", ink: "#1d2733", soft: "#5b6672", line: "#a9b2bc", weak: "#d5dae0", arrow: "#7f8a96" };
 const ROOM = 16; // around the drawing
 
-// Return the drawing as SVG. `heading` are its first lines, `legend` pairs of a colour (or nothing) and a text, and
-// `source` the last line.
-kbkit.svg = (graph, { heading, legend, source }) => {
+// Return the drawing as SVG. `heading` are its first lines, `legend` pairs of a colour (or nothing) and a text, `list` lines
+// below the drawing, and `source` the last line.
+kbkit.svg = (graph, { heading, legend, list = [], source }) => {
   const { cy, look, labelled } = graph;
   const [wide, high] = [graph.container.clientWidth, graph.container.clientHeight];
   const shape = (name, attributes, text = "") =>
@@ -41,15 +41,15 @@ kbkit.svg = (graph, { heading, legend, source }) => {
       parts.lines.push(shape("circle", { cx: round(a[0] + a[2]), cy: round(a[1] - a[2]), r: 8, ...look }));
       return;
     }
-    const long = Math.hypot(b[0] - a[0], b[1] - a[1]) || 1;
-    const [ux, uy] = [(b[0] - a[0]) / long, (b[1] - a[1]) / long];
-    const [from, to] = [[a[0] + ux * a[2], a[1] + uy * a[2]], [b[0] - ux * b[2], b[1] - uy * b[2]]];
+    const control = kbkit.control(a, b, ((edge.data("bend") ?? 0) / 2) * cy.zoom());
+    const towards = ([x, y]) => [control[0] - x, control[1] - y].map((way) => way / (Math.hypot(control[0] - x, control[1] - y) || 1));
+    const [[ux, uy], [vx, vy]] = [towards(a), towards(b)];
+    const [from, to] = [[a[0] + ux * a[2], a[1] + uy * a[2]], [b[0] + vx * b[2], b[1] + vy * b[2]]];
     const dashed = edge.hasClass("tie") ? { "stroke-dasharray": "4 3" } : {};
-    parts.lines.push(shape("line", { x1: round(from[0]), y1: round(from[1]), x2: round(to[0]), y2: round(to[1]), ...look, ...dashed }));
+    parts.lines.push(shape("path", { d: `M${from.map(round)} Q${control.map(round)} ${to.map(round)}`, ...look, ...dashed }));
     if (weak) return;
-    for (const [end, tip, way] of [["on", to, 1], ["back", from, -1]]) {
+    for (const [end, tip, dx, dy] of [["on", to, -vx, -vy], ["back", from, -ux, -uy]]) {
       if (edge.data(end) !== "triangle") continue;
-      const [dx, dy] = [ux * way, uy * way];
       const points = [tip, [tip[0] - 7 * dx - 3 * dy, tip[1] - 7 * dy + 3 * dx], [tip[0] - 7 * dx + 3 * dy, tip[1] - 7 * dy - 3 * dx]];
       parts.heads.push(shape("polygon", { points: points.map((at) => at.map(round).join(",")).join(" "), fill: LIGHT.arrow, opacity: seen(edge) }));
     }
@@ -86,8 +86,11 @@ kbkit.svg = (graph, { heading, legend, source }) => {
     wider = Math.max(wider, x - ROOM - 18);
   }
   const above = y + (legend.length ? 24 : 4);
+  const below = above + (bottom - top) + ROOM;
+  y = below;
+  for (const text of list) words(text, 12, { fill: LIGHT.ink });
   const width = Math.max(right - left, wider, measured(source, "10.5px")) + 2 * ROOM;
-  const height = above + (bottom - top) + 2 * ROOM + 16;
+  const height = y + ROOM + 16;
   around.push(shape("text", { x: ROOM, y: height - ROOM, "font-size": 10.5, fill: LIGHT.soft }, source));
   const shift = `translate(${round((width - (right - left)) / 2 - left)} ${round(above + ROOM / 2 - top)})`;
   return [

@@ -132,6 +132,10 @@ class LabelPools:
         missing = [node for node in first if node not in pool]
         return LabelReading(phrase, missing, len(first) - len(missing), total)
 
+    def read_answers(self, query: LabelledQuery) -> list[str]:
+        """Return the first answers of what a query was read as with certainty; none as :meth:`reading`."""
+        return self._read(query.reading, query.type)[1] if self.reading(query) else []
+
     def _reading_of(self, expression: str, type: str) -> tuple[str, list[str], int]:  # noqa: A002
         """Return an expression in words, its first answers of a type, and how many there are."""
         answers = self._kb.answers(expression)

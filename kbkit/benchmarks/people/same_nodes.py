@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from kbkit.kb import KnowledgeBase
 
-_DECISION, _SAME_OTHER, _UNSURE = "decision", "merge into other", "unsure"
+DECISION, _SAME_OTHER, _UNSURE = "decision", "merge into other", "unsure"
 _QUESTION = TaskQuestion(
-    _DECISION,
+    DECISION,
     "Are they the same?",
     {"1": "yes, keep the first", "2": "yes, keep the second", "n": "no", "u": "unsure"},
     {"1": SAME, "2": _SAME_OTHER, "n": APART, "u": _UNSURE},
@@ -34,7 +34,7 @@ class SameNodes(Task):
     noun = ("pair", "pairs")
 
     def __init__(self, kb: KnowledgeBase, candidates: pl.DataFrame, path: Path, who: str) -> None:
-        super().__init__(path, who, _problem)
+        super().__init__(path, who, pair_problem)
         self._kb = kb
         self._pairs = {(row["type"], row["key"], row["other_key"]): row for row in candidates.iter_rows(named=True)}
 
@@ -76,10 +76,11 @@ def _described(kb: KnowledgeBase, node: int) -> Mapping[str, str]:
     return {name: text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..." for name, text in shown.items() if text}
 
 
-def _problem(one: Judgement) -> str:
-    if len(one.item) != 3 or one.question != _DECISION:
+def pair_problem(one: Judgement) -> str:
+    """Return what is wrong with a judgement on a pair, or ""."""
+    if len(one.item) != 3 or one.question != DECISION:
         return "it is not about two nodes of a type"
-    return "" if one.mark is None else outside({_DECISION: list(_QUESTION.marks.values())}, one)
+    return "" if one.mark is None else outside({DECISION: list(_QUESTION.marks.values())}, one)
 
 
 def decisions(path: Path) -> list[PairDecision]:
@@ -88,7 +89,7 @@ def decisions(path: Path) -> list[PairDecision]:
     Raises :class:`kbkit.errors.BadInputError` for another file.
     """
     found = []
-    for one in read_judgements([path], _problem):
+    for one in read_judgements([path], pair_problem):
         kind, key, other = one.item
         where = f"{path}, by {one.who}"
         if one.mark == _SAME_OTHER:

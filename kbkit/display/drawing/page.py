@@ -31,7 +31,15 @@ _LABEL, _BRIEF = 30, 15
 _TEXT, _NAME = 230, 300
 """Maximum number of characters of labels, and of text and names in the panel."""
 
-_SCRIPTS = ("vendor/cytoscape.min.js", "vendor/fcose.min.js", "labels.js", "graph.js", "panel.js", "page.js")
+_SCRIPTS = (
+    "vendor/cytoscape.min.js",
+    "vendor/fcose.min.js",
+    "labels.js",
+    "lines.js",
+    "graph.js",
+    "panel.js",
+    "page.js",
+)
 # Cytoscape.js adds this style, which the policy would refuse, unless it is there.
 _CONTAINER = ".__________cytoscape_container { position: relative; }"
 

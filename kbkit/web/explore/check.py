@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from starlette.exceptions import HTTPException
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
+from kbkit.benchmarks.people.data_review import DECISIONS, LONGEST, DataReview
 from kbkit.display.render import cell
 from kbkit.display.reports import PageSection, ReportPage
+from kbkit.graph.nodes import degrees_of_all
 from kbkit.graph.suspicions import KINDS
 from kbkit.graph.suspicious_nodes import LISTED, suspicious_nodes
 from kbkit.web.explore import links
@@ -26,8 +28,8 @@ if TYPE_CHECKING:
 
 _ROWS = 20
 """Rows of a finding in a report."""
-_DECISIONS = {"merge": "Merge", "apart": "Keep apart"}
-"""The decisions on a pair, as files have them."""
+_PAIR = ("type", "key", "other_key")
+"""The columns that name a pair."""
 
 
 def routes(site: Site) -> list[Route]:
@@ -36,21 +38,47 @@ def routes(site: Site) -> list[Route]:
     return [
         site.route("/check", screen.page),
         site.route("/check/duplicates", screen.duplicates),
+        site.route("/check/duplicates", screen.decide, method="POST"),
         site.route("/check/file", screen.file),
         site.route("/check/report", screen.report, method="POST"),
-        site.route("/check/decisions", screen.decisions, method="POST"),
+        site.route("/check/chosen", screen.choose, method="POST"),
     ]
 
 
 class _Check:
     def __init__(self, site: Site) -> None:
         self._site = site
+        self._review = DataReview(site.kb.workspace.folder / "check")
 
     def page(self, request: Request) -> Response:
         """Show the findings by kind."""
-        found = self._found
-        total = sum(map(len, found.values()))
-        return self._site.page("check.html", request, kinds=KINDS, found=found, total=total, listed=LISTED)
+        return self._site.page(
+            "check.html",
+            request,
+            kinds=KINDS,
+            found=self._found,
+            total=sum(map(len, self._found.values())),
+            listed=LISTED,
+            notes=self._review.findings(),
+            count=self._chosen(),
+            about=self._review.about,
+            longest=LONGEST,
+        )
+
+    def choose(self, request: Request) -> Response:
+        """Save whether a finding is chosen, with its note, or the note on all."""
+        form = request.state.form
+        if "about" in form:
+            self._review.about = form["about"]
+        for at, one in enumerate(self._every):
+            if f"note{at}" in form:
+                self._review.choose(_name(one), form[f"note{at}"], chosen=f"pick{at}" in form)
+        return self._site.page("chosen.html", request, count=self._chosen())
+
+    def _chosen(self) -> int:
+        """Return how many findings are chosen."""
+        notes = self._review.findings()
+        return sum(_name(one) in notes for one in self._every)
 
     def duplicates(self, request: Request) -> Response:
         """Show pairs of nodes that may be the same, of all types or of one."""
@@ -63,16 +91,40 @@ class _Check:
             type=kind,
             counts=self._pairs["type"].value_counts().sort("count", "type", descending=[True, False]).rows(),
             total=self._pairs.height,
-            pairs=self._pairs_of(kind).rows(named=True),
-            decisions=_DECISIONS,
+            pairs=self._shown(self._pairs_of(kind)),
+            decisions=DECISIONS,
         )
+
+    def decide(self, request: Request) -> Response:
+        """Save a decision on a pair; return its row of the table, or lead to the list."""
+        form = request.state.form
+        given, pair = form.get("decision", ""), tuple(form.get(name, "") for name in _PAIR)
+        row = self._pairs.filter(pl.concat_list(_PAIR) == pl.lit(list(pair), pl.List(pl.String)))
+        if given not in ("", *DECISIONS) or row.is_empty():
+            raise HTTPException(400, f"Choose a pair of the page, and {' or '.join(DECISIONS)}.")
+        self._review.decide(pair, given or None)
+        if not is_part(request):
+            return RedirectResponse("/check/duplicates", 303)
+        [one] = self._shown(row)
+        return self._site.page("duplicates_decided.html", request, one=one, decisions=DECISIONS)
+
+    def _shown(self, pairs: pl.DataFrame) -> list[dict[str, Any]]:
+        """Return pairs with their decisions, and what their nodes link to: it may be all there is to judge."""
+        rows, decided = pairs.to_dicts(), self._review.pairs()
+        nodes = [{"id": row[name], "name": ""} for row in rows for name in ("id", "other_id")]
+        self._site.describe(nodes, "text")
+        degrees = self._site.kb.stores.shared(degrees_of_all)
+        for row, one, other in zip(rows, nodes[::2], nodes[1::2], strict=True):
+            row["decision"] = decided.get(tuple(row[name] for name in _PAIR))
+            row["sides"] = [(side["glimpse"], int(degrees[side["id"]])) for side in (one, other)]
+        return rows
 
     def file(self, request: Request) -> Response:
         """Return the findings, their nodes or the pairs of similar nodes as CSV."""
         tables: dict[str, Callable[[], pl.DataFrame]] = {
             "findings": self._site.kb.suspicions,
             "nodes": lambda: suspicious_nodes(self._site.kb.stores, self._site.kb.suspicions()),
-            "duplicates": lambda: self._pairs_of(links.text(request, "type")),
+            "duplicates": lambda: self._decided(self._pairs_of(links.text(request, "type"))),
         }
         kind = links.text(request, "of")
         if kind not in tables:
@@ -84,8 +136,7 @@ class _Check:
     def report(self, request: Request) -> Response:
         """Return the findings that a person chose with their notes, their first rows and queries, as one file."""
         form = request.state.form
-        every = [one for own in self._found.values() for one in own]
-        chosen = [(at, one) for at, one in enumerate(every) if f"pick{at}" in form]
+        chosen = [(at, one) for at, one in enumerate(self._every) if f"pick{at}" in form]
         if not chosen:
             raise HTTPException(400, "No finding is chosen. Tick some on the page.")
         sections = [self._section(one, form.get(f"note{at}", "").strip()) for at, one in chosen]
@@ -98,24 +149,20 @@ class _Check:
         """Return a finding with a note, its first rows, and the query of all."""
         heading = ": ".join(part for part in (one["type"], one["part"], one["finding"]) if part)
         rows = self._site.kb.tables.lookup(f"SELECT * FROM ({one['sql']}) LIMIT {_ROWS}")
-        cells = {name: [cell(value) for value in rows[name]] for name in rows.columns}
+        cells = {name: [cell(value) for value in rows[name].to_list()] for name in rows.columns}
         query = f"SQL: {' '.join(one['sql'].split())}"
         more = f"The first {_ROWS} of {one['number']:,} rows. " if one["number"] > _ROWS else ""
         return PageSection(heading, "\n\n".join(filter(None, (note, more + query))), pl.DataFrame(cells))
 
-    def decisions(self, request: Request) -> Response:
-        """Return the pairs with the decisions of a person, as the command that merges reads them."""
-        form = request.state.form
-        given = [form.get(f"pair{one}-{other}", "") for one, other in self._pairs.select("id", "other_id").iter_rows()]
-        decided = self._pairs.with_columns(decision=pl.Series(given, dtype=pl.String)).filter(pl.col("decision") != "")
-        if not decided.height or not set(decided["decision"]) <= set(_DECISIONS):
-            raise HTTPException(400, "No pair is decided. Choose merge or apart for some on the page.")
-        headers = self._site.attachment("csv", "check", "decisions")
-        return Response(decided.write_csv(), media_type="text/csv", headers=headers)
-
     def _pairs_of(self, kind: str) -> pl.DataFrame:
         """Return the pairs of a type ("": of all)."""
         return self._pairs.filter(self._pairs["type"] == kind) if kind else self._pairs
+
+    def _decided(self, pairs: pl.DataFrame) -> pl.DataFrame:
+        """Return pairs with the decisions on them, as the command that merges reads them."""
+        decided = self._review.pairs()
+        given = [decided.get(pair) for pair in pairs.select(_PAIR).iter_rows()]
+        return pairs.with_columns(decision=pl.Series(given, dtype=pl.String))
 
     @cached_property
     def _pairs(self) -> pl.DataFrame:
@@ -128,3 +175,13 @@ class _Check:
         for row in self._site.kb.suspicions().iter_rows(named=True):
             found.setdefault(row["kind"], []).append(row)
         return found
+
+    @cached_property
+    def _every(self) -> list[dict[str, Any]]:
+        """The findings in the order of the page."""
+        return [one for own in self._found.values() for one in own]
+
+
+def _name(finding: dict[str, Any]) -> tuple[str, ...]:
+    """Return the name under which the choice of a finding is saved."""
+    return tuple(finding[part] for part in ("kind", "type", "part", "finding"))

@@ -13,12 +13,14 @@ from starlette.responses import RedirectResponse, Response
 
 from kbkit.answers.parse import parse
 from kbkit.answers.syntax_tree import Path as AnswerPath
-from kbkit.benchmarks.people.labels import GRADES, LONGEST, Disagreement, Labels
+from kbkit.benchmarks.people.labels import GRADES, LONGEST, Labels
 from kbkit.benchmarks.people.pools import MOST_ANSWERS, LabelledQuery, PoolNode
 from kbkit.english.types import type_plural
 from kbkit.errors import KbError
 from kbkit.measures.files import write_gold
-from kbkit.web.explore import links
+from kbkit.web.explore import disagreements, links
+from kbkit.web.explore.disagreements import ANNOTATOR, annotator_of, grade_of
+from kbkit.web.explore.reading import first_type
 from kbkit.web.explore.site import is_part, said, status_of
 
 if TYPE_CHECKING:
@@ -39,8 +41,6 @@ _DEPTHS = (10, 20, 50)
 """Hits of each retriever that are pooled."""
 _MOST_QUERIES = 200
 """Queries that are saved at once."""
-_WHO = "kbkit_annotator"
-"""The cookie with the name of the last annotator."""
 _TYPE = "kbkit_answers"
 """The cookie with the type of the answers of the last query."""
 _YEAR = 365 * 24 * 3600
@@ -50,13 +50,12 @@ def routes(site: Site) -> list[Route]:
     """Return the routes of this screen."""
     screen = _Label(site)
     return [
+        *disagreements.routes(site),
         site.route(_PATH, screen.queries),
         site.route(_PATH, screen.write, method="POST"),
         site.route("/label/many", screen.write_many, method="POST"),
         site.route("/label/draw", screen.draw),
         site.route("/label/file", screen.file),
-        site.route("/label/disagreements", screen.disagreements),
-        site.route("/label/disagreements", screen.decide, method="POST"),
         site.route("/label/{number}", screen.query),
         site.route("/label/{number}", screen.grade, method="POST"),
         site.route("/label/{number}/add", screen.add, method="POST"),
@@ -82,7 +81,9 @@ class _Label:
             kind, problem, given["answers"] = "", error, ""
         if "type" not in request.query_params:
             given["type"] = kind or unquote(request.cookies.get(_TYPE, ""))
-        return self._form(request, {**given, "annotator": _annotator(request), "k": _DEPTHS[0]}, problem)
+        who = annotator_of(request)
+        page = self._form(request, {**given, "annotator": who, "k": _DEPTHS[0]}, problem)
+        return page if links.is_foreign(request) else _remembered(page, who)
 
     def _type(self, expression: str) -> str:
         """Return the type of the answers of an expression, if they have one."""
@@ -196,7 +197,7 @@ class _Label:
 
     def query(self, request: Request) -> Response:
         """Show the hits of a query with an annotator's grades."""
-        return self._query(request, _annotator(request), {}, None)
+        return self._query(request, annotator_of(request), {}, None)
 
     def _query(self, request: Request, annotator: str, given: dict[str, str], problem: KbError | None) -> Response:
         """Show a query. What was ``given`` in one of the forms, whose problem is shown, can be mended there."""
@@ -222,12 +223,18 @@ class _Label:
             most=MOST_ANSWERS,
             types=self._types(),
             reading=self._labels.reading(query),
+            named_type="" if any(one["grade"] is not None for one in found) else self._named_type(query),
             answers=links.number(request, "answers", 0, 0, 2**31),
             added=self._labels.last_added(query.id),
             open=self._labels.next_open(annotator, query.id) if annotator else None,
         )
-        foreign = request.headers.get("sec-fetch-site") in ("cross-site", "same-site")
-        return page if foreign else _remembered(page, annotator)
+        return page if links.is_foreign(request) else _remembered(page, annotator)
+
+    def _named_type(self, query: LabelledQuery) -> str:
+        """Return the type that a query for answers of any type names before all else; "" for none."""
+        if query.type or not self._site.kb.has("adjacency"):
+            return ""
+        return first_type(self._site.kb.ask(query.text))
 
     def add(self, request: Request) -> Response:
         """Add a node or the answers of an expression to the pool."""
@@ -249,13 +256,17 @@ class _Label:
         return _to_query(number, count + bool(given["node"]))
 
     def rest(self, request: Request) -> Response:
-        """Grade the hits that an annotator has not graded 0."""
-        number, annotator = request.path_params["number"], request.state.form.get("annotator", "")
-        grades = self._labels.grades(annotator)
-        for one in self._labels.candidates(self._labels.query(number)):
+        """Grade the hits that an annotator has not graded, or those of them that answer the reading of the query."""
+        form, number = request.state.form, request.path_params["number"]
+        annotator, given = form.get("annotator", ""), grade_of(form)
+        if given is None:
+            raise HTTPException(400, "No grade is chosen.")
+        query, grades = self._labels.query(number), self._labels.grades(annotator)
+        read = self._labels.read_answers(query) if form.get("of") == "reading" else None
+        for one in self._labels.candidates(query):
             known = grades.get((number, one.reference))
-            if known is None or known.mark is None:
-                self._labels.grade(number, one.reference, 0, annotator, known.note if known else "")
+            if (known is None or known.mark is None) and (read is None or one.reference in read):
+                self._labels.grade(number, one.reference, given, annotator, known.note if known else "")
         return _remembered(_to_query(number), annotator)
 
     def undo(self, request: Request) -> Response:
@@ -282,12 +293,9 @@ class _Label:
         """Save a grade; return the hit as a part of the page."""
         form = request.state.form
         number, annotator, node = request.path_params["number"], form.get("annotator", ""), form.get("node", "")
-        given = form.get("grade", "")
-        if given not in ("", *map(str, GRADES)):
-            raise HTTPException(400, f"Unknown grade. Use {', '.join(map(str, GRADES))}.")
-        note, problem = form.get("note", ""), None
+        given, note, problem = grade_of(form), form.get("note", ""), None
         try:
-            self._labels.grade(number, node, int(given) if given else None, annotator, note)
+            self._labels.grade(number, node, given, annotator, note)
         except KbError as error:
             if not is_part(request) or node not in self._labels.query(number).pool:
                 raise
@@ -309,34 +317,6 @@ class _Label:
             hit={**shown, "problem": said(problem)} | ({"note": note} if problem else {}),
             grades=GRADES,
         )
-
-    def disagreements(self, request: Request) -> Response:
-        """Show the nodes that annotators graded differently, to decide."""
-        who = links.text(request, "who") or _annotator(request)
-        found = self._disagreements(self._labels.disagreements())
-        decided = sum(one["decision"] is not None for one in found)
-        return self._site.page("label_apart.html", request, who=who, found=found, decided=decided, grades=GRADES)
-
-    def _disagreements(self, found: list[Disagreement]) -> list[dict[str, Any]]:
-        """Return disagreements as the templates show them, with the facts that annotators see."""
-        shown = [{**one._asdict(), "hit": one.node._asdict()} for one in found]
-        for text in dict.fromkeys(one.query.text for one in found):
-            self._site.describe([one["hit"] for one in shown if one["query"].text == text], "text", text)
-        return shown
-
-    def decide(self, request: Request) -> Response:
-        """Save a decision; return it as a part of the page, or to the list."""
-        form = request.state.form
-        given, who = form.get("grade", ""), form.get("who", "")
-        if given not in ("", *map(str, GRADES)):
-            raise HTTPException(400, f"Unknown grade. Use {', '.join(map(str, GRADES))}.")
-        query, node = form.get("query", ""), form.get("node", "")
-        self._labels.decide(query, node, int(given) if given else None, who, form.get("note", ""))
-        if not is_part(request):
-            return RedirectResponse(links.page("/label/disagreements", who=who), 303)
-        found = [one for one in self._labels.disagreements() if (one.query.id, one.node.reference) == (query, node)]
-        [one] = self._disagreements(found)
-        return self._site.page("label_decided.html", request, who=who, one=one, grades=GRADES)
 
     def file(self, request: Request) -> Response:
         """Return all grades as a file: judgements for TREC's programs or with the texts, or a table with the notes."""
@@ -377,14 +357,9 @@ def _to_query(number: str, answers: int = 0) -> Response:
     return RedirectResponse(links.page(f"{_PATH}/{number}", answers=answers or None), 303)
 
 
-def _annotator(request: Request) -> str:
-    """Return the annotator of the address, or the last one in this browser."""
-    return links.text(request, "annotator") or unquote(request.cookies.get(_WHO, ""))
-
-
 def _remembered(answer: Response, annotator: str, type: str | None = None) -> Response:  # noqa: A002
     """Let the browser remember the annotator, and the type of the answers (None: as before)."""
-    given = {_WHO: annotator or None, _TYPE: type}
+    given = {ANNOTATOR: annotator or None, _TYPE: type}
     for name, value in given.items():
         if value is not None:
             answer.set_cookie(name, quote(value), _YEAR, httponly=True, samesite="lax")

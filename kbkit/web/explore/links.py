@@ -90,6 +90,11 @@ def flag(request: Request, name: str) -> bool:
     return bool(request.query_params.get(name))
 
 
+def is_foreign(request: Request) -> bool:
+    """Return whether another site leads to an address."""
+    return request.headers.get("sec-fetch-site") in ("cross-site", "same-site")
+
+
 def texts(request: Request, name: str, most: int = 50) -> list[str]:
     """Return the values of a parameter that may be repeated. Raises :class:`HTTPException` for too many."""
     values = [value for value in request.query_params.getlist(name) if value]

@@ -75,6 +75,7 @@ class _Paths:
             in_words=lambda path: _in_words(schema, path),
             lacks=_lacks(request, asked),
             longer=links.page("/paths", **_address(asked)) if found is not None and asked["shortest"] else "",
+            fewer=links.page("/paths", **_address(asked), shortest=1) if found and _leaves_out(found) else "",
             markdown=f"/paths/file?format=md&{request.url.query}",
         )
 
@@ -122,7 +123,7 @@ class _Paths:
 
     def _command(self, found: Paths, asked: dict[str, Any]) -> str:
         """Return the command that finds the same paths."""
-        given = ["kbkit", "path", f"{self._site.kb.schema.name}.kb", found.start.reference, found.end.reference]
+        given = ["kbkit", "path", self._site.kb.directory.path.name, found.start.reference, found.end.reference]
         given += ["--max-steps", str(asked["steps"]), "--limit", str(asked["limit"])]
         given += [word for name in asked["relations"] for word in ("--relation", name)]
         given += [word for name in asked["types"] for word in ("--type", name)]
@@ -145,7 +146,7 @@ class _Paths:
         title = f"# {_escaped(found.start.name)} to {_escaped(found.end.name)}"
         note = "The weight is the sum of log₂ of the numbers of neighbours of the nodes between the ends."
         listed = ["", "## Nodes", "", *nodes, "", "## Source", "", f"{_escaped(self._site.source())}.", ""]
-        summary = f"Path {chosen} of {len(found)}" if chosen else found.summary
+        summary = f"Path {chosen} of {len(found)} that the command below lists" if chosen else found.summary
         return "\n".join([title, "", f"{summary}. {note}", "", *lines, *listed, f"    {command}", ""])
 
     def _found(self, asked: dict[str, Any]) -> Paths:
@@ -176,6 +177,12 @@ def _lacks(request: Request, asked: dict[str, Any]) -> str:
         return ""
     ends = [name for name, end in (("From", "start"), ("To", "end")) if not asked[end]]
     return "Enter a node in both fields." if len(ends) == 2 else f"Now enter the other node, in the field {ends[0]}."
+
+
+def _leaves_out(found: Paths) -> bool:
+    """Return whether longer paths are listed instead of some of the shortest ones, which pass hubs."""
+    longer = [path for path in found if len(path) > found.steps]
+    return bool(longer) and len(found) - len(longer) < found.total
 
 
 def _address(asked: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import tempfile
@@ -21,13 +20,21 @@ from kbkit.english.headings import LARGE, figure
 from kbkit.english.types import type_plural
 from kbkit.errors import KbError, QueryError
 from kbkit.executor import languages
-from kbkit.executor.outcomes import StatementOutcome
 from kbkit.graph.titles import titles
 from kbkit.stores.sql_results import ResultBounds
 from kbkit.stores.threads import run
 from kbkit.web.explore import links, query_drawings
-from kbkit.web.explore.query_drawings import ENDS
-from kbkit.web.explore.query_results import PAGE, VIEWS, KeptResult, KeptResults, ResultState, iris_of, named_nodes
+from kbkit.web.explore.query_drawings import ENDS, figures, node_columns
+from kbkit.web.explore.query_results import (
+    PAGE,
+    VIEWS,
+    KeptResult,
+    KeptResults,
+    ResultState,
+    forms_of,
+    iris_of,
+    named_nodes,
+)
 from kbkit.web.explore.query_side import SidePane
 from kbkit.web.explore.site import is_part, said
 
@@ -102,7 +109,7 @@ class _Query:
             q=text,
             language=language,
             choices=_CHOICES,
-            runs=state.url("/query/view") if text and not _is_foreign(request) else "",
+            runs=state.url("/query/view") if text and not links.is_foreign(request) else "",
             **self.side.shown_names(""),
             **self.side.shown_queries(),
         )
@@ -229,11 +236,11 @@ class _Query:
             seconds=outcome.seconds,
             columns=kept.columns,
             numeric=[] if frame is None else [name for name in kept.columns if frame.schema[name].is_numeric()],
-            figures=lambda name, text: _figures(name, text, kept.separated.get(name, LARGE)),
+            figures=lambda name, text: figures(name, text, kept.separated.get(name, LARGE)),
             has_rows=frame is not None,
             total=total,
             many=kept.is_cut,
-            forms=_forms(outcome, expression),
+            forms=forms_of(outcome, expression),
             files=list(_FILES),
             note=outcome.note,
             read_as="" if state.language else _READ_AS.get(outcome.language, ""),
@@ -273,7 +280,10 @@ class _Query:
         """
         shown = kept.columns
         named = next((name for name in ("name", "key", "id") if name in shown), "") if nodes else ""
-        known = self._site.kb.stores.nodes.rows({node for node in nodes if node is not None})
+        ends = {"head", "tail"} if kept.outcome.language == "sql" else set()
+        linked = ends.intersection(node_columns(self._site, frame))
+        others = {node for name in linked for node in frame[name].to_list()}
+        known = self._site.kb.stores.nodes.rows({node for node in {*nodes, *others} if node is not None})
         iris = iris_of(self._site, frame) if kept.outcome.language == "sparql" else {}
         titled = titles(self._site.kb.stores, [*known, *(node for node, *_ in iris.values())])
         result = []
@@ -285,6 +295,9 @@ class _Query:
                 if name == named and (node := nodes[number]) is not None:
                     kind, key = known[node].type, known[node].key
                     text = titled.get(node, text) if name == "name" else text
+                elif name in linked and value is not None:
+                    kind, key = known[value].type, known[value].key
+                    text = f"{value} {titled.get(value, known[value].name or key)}"
                 elif isinstance(value, str) and value in iris:
                     node, kind, key, text = iris[value]
                     text = titled.get(node, text)
@@ -372,23 +385,8 @@ def _addressed(answer: Response, request: Request, state: ResultState) -> Respon
     return answer
 
 
-def _figures(name: str, text: str, least: int) -> str:
-    """Return a value of a column of numbers, which is text, with separators as in the table."""
-    if name in ENDS:
-        return text
-    for kind in (int, float):
-        with contextlib.suppress(ValueError):
-            return cell(figure(name, kind(text), least))
-    return text
-
-
-def _is_foreign(request: Request) -> bool:
-    """Whether a link of another site leads here."""
-    return request.headers.get("sec-fetch-site") in ("cross-site", "same-site")
-
-
 def _refuse_foreign(request: Request) -> None:
-    if _is_foreign(request):
+    if links.is_foreign(request):
         raise HTTPException(403, "Another site led here. Open the query on the page, and run it there.")
 
 
@@ -397,19 +395,3 @@ def _asked(request: Request) -> tuple[str, str]:
     if language not in _CHOICES:
         raise HTTPException(400, f"Unknown language. Use {', '.join(filter(None, _CHOICES))}.")
     return links.text(request, "q", _LONGEST), language
-
-
-def _forms(outcome: StatementOutcome, text: str) -> dict[str, str]:
-    """Return the query in other languages."""
-    quoted = f'"""{text}"""' if "\n" in text or '"' in text else f'"{text}"'
-    if '"""' in text or "\\" in text or text.endswith('"'):
-        quoted = repr(text)
-    method = outcome.language
-    forms = {"Python": f"kb.{method}({quoted})"}
-    if method == "answers":
-        for name, compiled in (("SQL", "sql"), ("SPARQL", "sparql")):
-            try:
-                forms[name] = getattr(outcome.value, compiled)
-            except KbError as error:
-                forms[name] = str(error)
-    return forms

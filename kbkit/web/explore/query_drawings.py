@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kbkit.display.render import cell, clean
+from kbkit.english.headings import figure
 from kbkit.errors import KbError
 from kbkit.graph.subgraph import SubgraphDrawing, subgraph
 from kbkit.web.explore import links
@@ -51,17 +53,24 @@ def _nodes(site: Site, kept: KeptResult, rows: pl.Series) -> Iterator[int]:
     """Yield the nodes of rows, in order: those that the rows describe, or all that columns name."""
     assert kept.frame is not None
     part = kept.frame[rows]
-    columns = [
-        part[name].to_list()
-        for name, kind in part.schema.items()
-        if kind.is_integer() and (name in ENDS or name.endswith("_id")) and _are_nodes(part[name], site.kb.schema.nodes)
-    ]
+    columns = [part[name].to_list() for name in node_columns(site, part)]
     if kept.outcome.language == "sparql":
         iris = {iri: node for iri, (node, *_) in iris_of(site, part).items()}
         for row in part.iter_rows():
             yield from (iris[value] for value in row if isinstance(value, str) and value in iris)
     for row in zip(*columns, strict=True):
         yield from (node for node in row if node is not None)
+
+
+def node_columns(site: Site, frame: pl.DataFrame) -> list[str]:
+    """Return the columns whose numbers are nodes."""
+    return [
+        name
+        for name, kind in frame.schema.items()
+        if kind.is_integer()
+        and (name in ENDS or name.endswith("_id"))
+        and _are_nodes(frame[name], site.kb.schema.nodes)
+    ]
 
 
 def _are_nodes(column: pl.Series, count: int) -> bool:
@@ -111,3 +120,13 @@ def chart_fields(kept: KeptResult) -> list[tuple[str, str]]:
     assert kept.frame is not None
     kinds = [(name, kept.frame.schema[name]) for name in kept.columns]
     return [(name, "number" if kind.is_numeric() else "date" if kind.is_temporal() else "text") for name, kind in kinds]
+
+
+def figures(name: str, text: str, least: int) -> str:
+    """Return a value of a column of numbers, which is text, with separators as in the table."""
+    if name in ENDS:
+        return text
+    for kind in (int, float):
+        with contextlib.suppress(ValueError):
+            return cell(figure(name, kind(text), least))
+    return text

@@ -271,3 +271,19 @@ def named_nodes(stores: Stores, frame: pl.DataFrame) -> list[int | None]:
         same = [node for node in same if name in (None, node.name)]
         found.append(same[0].id if len(same) == 1 else None)
     return found if any(node is not None for node in found) else []
+
+
+def forms_of(outcome: StatementOutcome, text: str) -> dict[str, str]:
+    """Return the query in other languages."""
+    quoted = f'"""{text}"""' if "\n" in text or '"' in text else f'"{text}"'
+    if '"""' in text or "\\" in text or text.endswith('"'):
+        quoted = repr(text)
+    method = outcome.language
+    forms = {"Python": f"kb.{method}({quoted})"}
+    if method == "answers":
+        for name, compiled in (("SQL", "sql"), ("SPARQL", "sparql")):
+            try:
+                forms[name] = getattr(outcome.value, compiled)
+            except KbError as error:
+                forms[name] = str(error)
+    return forms

@@ -1,21 +1,18 @@
-"""Search: hits of one mode or of several side by side, by type, with reasons; and the reading of a question."""
+"""Search: hits of one mode or of several side by side, by type, with reasons."""
 
 from __future__ import annotations
 
 import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
 from starlette.exceptions import HTTPException
-from starlette.responses import RedirectResponse
 
-from kbkit.english.types import type_noun, type_plural
 from kbkit.errors import KbError, QueryTimeoutError
 from kbkit.executor.languages import is_question
-from kbkit.questions.reply import reply
 from kbkit.search.settings import missing_stores
-from kbkit.web.explore import links
+from kbkit.web.explore import links, reading
+from kbkit.web.explore.reading import nouns
 from kbkit.web.explore.site import said, status_of
 
 if TYPE_CHECKING:
@@ -23,7 +20,6 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.routing import Route
 
-    from kbkit.questions.ask import AskResult
     from kbkit.schema import NodeType
     from kbkit.web.explore.site import Site
 
@@ -40,35 +36,19 @@ _SCORES = ("bm25", "dense", "multivector", "relational")
 _FACETED = 200
 """Hits that are counted by type."""
 _FACETS_SECONDS = 0.5
-_OTHERS = 3
-"""Other readings of a question that is answered."""
-_ASKS_PATHS = re.compile(
-    r"^(how|what|in what way|is|are|do|does)\b.*\b(related|connected|linked|in common"
-    r"|(relation|relationship|connection|link)s? (between|of))\b|^what (connects|links|relates)\b",
-    re.IGNORECASE,
-)
-"""Questions about what two nodes have to do with each other, to which their paths are the answer."""
 _MISSPELT = 0.8
-"""Least similarity of a misspelt name of a type."""
-_DOUBTFUL = 0.2
-"""Minimum confidence to show readings of words that do not have the form of a question."""
+"""Least similarity of a misspelt word of a name."""
 
 
 def routes(site: Site) -> list[Route]:
     """Return the routes of this screen."""
     screen = _Search(site)
     return [
+        *reading.routes(site),
         site.route("/search", screen.page),
         site.route("/search/hits", screen.hits),
         site.route("/search/types", screen.types),
-        site.route("/search/reading", screen.reading),
-        site.route("/search/choose", screen.choose, method="POST"),
-        site.route("/search/forget", screen.forget, method="POST"),
     ]
-
-
-def _nouns(kind: str) -> set[str]:
-    return {name.casefold() for name in (kind, type_noun(kind), type_plural(kind))}
 
 
 def _is_name(words: str) -> bool:
@@ -77,10 +57,14 @@ def _is_name(words: str) -> bool:
     return 1 < len(given) < 5 and all(word[0].isupper() for word in given) and not is_question(words)
 
 
-def _has_name(found: list[dict[str, Any]], words: str) -> bool:
-    """Return whether the name of a hit has all words."""
+def _named(found: list[dict[str, Any]], words: str, least: float = 1.0) -> dict[str, Any] | None:
+    """Return the first hit whose name has all words, spelled at least so similarly."""
     wanted = [re.sub(r"\W", "", word).casefold() for word in words.split()]
-    return any(all(word in row["name"].casefold() for word in wanted) for row in found)
+    for row in found:
+        name = row["name"].casefold()
+        if all(word in name or get_close_matches(word, re.findall(r"\w+", name), 1, least) for word in wanted):
+            return row
+    return None
 
 
 class _Search:
@@ -97,6 +81,7 @@ class _Search:
                 found = self._found(asked)
             except KbError as error:  # with the form, where it can be mended
                 problem = error
+        nameless = found is not None and _is_name(asked["q"]) and not _named(found, asked["q"])
         return self._site.page(
             "search.html",
             request,
@@ -106,7 +91,8 @@ class _Search:
             modes=self._modes(),
             compared=[mode for mode in _COMPARED if mode in self._modes()],
             found=found,
-            nameless=found is not None and _is_name(asked["q"]) and not _has_name(found, asked["q"]),
+            nameless=nameless,
+            meant=_named(found or [], asked["q"], _MISSPELT) if nameless else None,
             named=self._site.vocabulary.names(asked["q"], None, asked["k"]) if problem else (),
             types=[t.name for t in self._site.kb.schema.node_types if t.members],
             named_types=self._named_types(asked["q"]),
@@ -116,7 +102,7 @@ class _Search:
         """Return the types that words name, in singular or plural."""
         named = words.casefold()
         kinds = [kind for kind in self._site.kb.schema.node_types if kind.members]
-        return [kind for kind in kinds if named in _nouns(kind.name)] if named else []
+        return [kind for kind in kinds if named in nouns(kind.name)] if named else []
 
     def hits(self, request: Request) -> Response:
         """Return the hits of one mode as a part of a page."""
@@ -151,60 +137,6 @@ class _Search:
             within = f"({asked['within']}) & ({expression})" if asked["within"] else expression
             result.setdefault(heading, []).append((value, count, within))
         return result
-
-    def reading(self, request: Request) -> Response:
-        """Return the answer to a question, or the closest readings; nothing if the words are not a question.
-
-        Words that are answered though some of them are not read are none, and so are those without the name of a type
-        of which all nodes would be answers.
-        """
-        question = links.text(request, "q")
-        read = self._site.kb.ask(question) if question and self._site.kb.has("adjacency") else None
-        if read is None:
-            return self._site.page("nothing.html", request)
-        doubtful = read.choice is None and (not read.matches or read.confidence < _DOUBTFUL)
-        misread = read.choice is None and read.is_sure and (not all(one.meaning for one in read.matches))
-        if (not is_question(question) and (doubtful or misread)) or self._is_all(read):
-            return self._site.page("nothing.html", request)
-        return self._site.page(
-            "reading.html",
-            request,
-            reply=reply(read, closest=_OTHERS),
-            is_question=is_question(question),
-            is_name=bool(len(self._site.kb.stores.nodes.called(question))),
-            ends=self._ends(read),
-            asks_paths=bool(_ASKS_PATHS.search(question)),
-        )
-
-    def _is_all(self, read: AskResult) -> bool:
-        """Return whether a question is read as all nodes of a type that no words of it name: *Heat* as movies."""
-        kinds = [kind.name for kind in self._site.kb.schema.node_types]
-        if read.choice is not None or read.expression not in kinds:
-            return False
-        words = re.findall(r"\w+", read.question.casefold())
-        nouns = [" ".join(re.findall(r"\w+", noun)) for noun in _nouns(read.expression)]
-        said = (" ".join(words[at : at + 1 + noun.count(" ")]) for noun in nouns for at in range(len(words)))
-        return not any(get_close_matches(one, nouns, 1, _MISSPELT) for one in said)
-
-    def _ends(self, read: AskResult) -> list[str]:
-        """Return the two nodes of a question that is not answered, whose paths may answer it; nothing for others."""
-        kinds = {kind.name for kind in self._site.kb.schema.node_types}
-        nodes = dict.fromkeys(one.meaning for one in read.matches if one.meaning.partition("#")[0] in kinds)
-        named = [self._site.reference(node) for node in nodes if "#" in node]
-        return named if len(named) == 2 and not (read.answers is not None and read.is_sure) else []
-
-    def choose(self, request: Request) -> Response:
-        """Remember the reading that a person chose for a question, and show its answers."""
-        form = request.state.form
-        question = form.get("q", "")
-        self._site.kb.choose(self._site.kb.ask(question), form.get("expression", ""))
-        return RedirectResponse(f"/search?{urlencode({'q': question})}", 303)
-
-    def forget(self, request: Request) -> Response:
-        """Forget the reading that was chosen for a question."""
-        question = request.state.form.get("q", "")
-        self._site.kb.forget_choice(question)
-        return RedirectResponse(f"/search?{urlencode({'q': question})}", 303)
 
     def _modes(self) -> dict[str, str]:
         """Return the modes that the KB was built for."""

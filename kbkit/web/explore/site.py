@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 _HERE = Path(__file__).parent
 _SCRIPTS = (
-    "labels.js", "graph.js", "panel.js", "picture.js",
+    "labels.js", "lines.js", "graph.js", "panel.js", "picture.js",
     "vendor/codemirror.min.js", "vendor/cytoscape.min.js", "vendor/fcose.min.js", "vendor/htmx.min.js",
     "vendor/interpreter.min.js", "vendor/vega-lite.min.js", "vendor/vega.min.js",
     "vendor/world.svg",

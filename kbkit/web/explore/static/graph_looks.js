@@ -50,7 +50,9 @@ kbkit.looksOf = (data, { size, colour }) => {
     looks.size = { heading: large.heading, low, high, isArea: low >= 0 };
   }
   if (hue?.numbers) {
-    const scale = scaled(hue.values);
+    // The centre may be far above the nodes around it, a continent above its countries: they would all look alike.
+    const around = Object.entries(hue.values).filter(([i]) => data.nodes[i].level > 0);
+    const scale = scaled(around.length ? Object.fromEntries(around) : hue.values);
     data.nodes.forEach((_, i) => (looks.colours[i] = i in hue.values ? ramp(scale.at(hue.values[i])) : NONE));
     looks.legend = { heading: hue.heading, low: scale.low, high: scale.high, ramp: RAMP, wide: scale.wide };
   } else if (hue) {
@@ -72,7 +74,7 @@ function scaled(values) {
   const [low, high] = [all.reduce((a, b) => Math.min(a, b)), all.reduce((a, b) => Math.max(a, b))];
   const wide = low > 0 && high > 100 * low;
   const [from, to] = wide ? [Math.log(low), Math.log(high)] : [low, high];
-  return { low, high, wide, at: (value) => (to > from ? ((wide ? Math.log(value) : value) - from) / (to - from) : 0.5) };
+  return { low, high, wide, at: (value) => (to > from ? Math.min(1, Math.max(0, ((wide ? Math.log(Math.max(value, low)) : value) - from) / (to - from))) : 0.5) };
 }
 
 function ramp(share) {

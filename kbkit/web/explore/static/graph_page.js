@@ -78,12 +78,14 @@
     told.textContent = `The relation ${graph.tall ? "beside a row" : "above a column"} is that of its lines without a name.`;
   }
 
-  // What the file of a drawing says around it: the title, what is shown, the legend of the page, and the KB.
+  // What the file of a drawing says around it: the title, what is shown, the legend and the paths of the page, and the KB.
   function about() {
     const entries = [...legend.children].map((entry) => [entry.querySelector(".dot")?.style.background, entry.textContent.trim()]);
     const columns = byId("columns");
     const told = columns && !columns.hidden ? `. ${columns.textContent}` : "";
-    return { heading: [graph.data.title, summary.textContent + told], legend: entries, source: graph.data.source };
+    const said = (path) => [...path.childNodes].filter((part) => !part.matches?.("[class*=button]")).map((part) => part.matches?.(".weight") ? `(weight ${part.textContent})` : part.textContent.trim()).filter(Boolean).join(" ");
+    const list = [...document.querySelectorAll(".paths li")].map((path, i) => `${i + 1}. ${said(path)}`);
+    return { heading: [graph.data.title, summary.textContent + told], legend: entries, list, source: graph.data.source };
   }
 
   // Put the nodes of a saved view where they were, if the view has them all; pinned ones stay there.

@@ -1,4 +1,4 @@
-// Grades by keys. The server saves each grade and returns the hit anew; this moves between the hits.
+// Grades and decisions by keys. The server saves each one and returns the hit with it; this moves between the hits.
 "use strict";
 (() => {
   // A file of queries is read into the box, where it can be seen before it is sent.
@@ -10,12 +10,17 @@
     box.focus();
   });
 
-  const list = document.querySelector(".grading");
-  if (!list) return;
-  const hits = () => [...list.children];
+  // The links to queries name the annotator who is typed, also before the server knows.
+  document.getElementById("label-annotator")?.addEventListener("input", ({ target }) => {
+    for (const link of document.querySelectorAll("#queries a")) {
+      if (/^\/label\/\d/.test(link.getAttribute("href"))) link.search = new URLSearchParams({ annotator: target.value });
+    }
+  });
+
+  const hits = () => [...document.querySelectorAll(".grading > .hit")]; // a page may fetch them later
   const done = []; // positions of grades given here, for undo
   let leaving = false; // a note is saved because the focus left it
-  let [current, wanted, noting] = [Math.max(0, hits().findIndex((hit) => hit.dataset.grade === "")), null, false];
+  let [current, wanted, noting] = [hits().findIndex((hit) => hit.dataset.grade === ""), null, false];
 
   function go(position) {
     current = Math.min(Math.max(position, 0), hits().length - 1);
@@ -30,20 +35,24 @@
     return next >= 0 ? next : first >= 0 ? first : position + 1;
   }
 
-  list.addEventListener("focusin", ({ target }) => {
-    current = hits().indexOf(target.closest(".hit"));
+  document.addEventListener("focusin", ({ target }) => {
+    const at = hits().indexOf(target.closest(".hit"));
+    if (at >= 0) current = at;
   });
 
   // A graded hit is replaced: the focus goes to the next one, or to where a key wants it.
-  list.addEventListener("htmx:beforeRequest", ({ target }) => {
+  document.addEventListener("htmx:beforeRequest", ({ target }) => {
+    if (!target.closest(".hit")) return;
     wanted = leaving ? null : hits().indexOf(target.closest(".hit"));
     leaving = false;
   });
   document.addEventListener("htmx:afterSettle", () => {
     const graded = hits().filter((hit) => hit.dataset.grade).length;
     const progress = document.getElementById("progress");
+    if (!progress) return;
     const done = progress.dataset.done ?? "graded"; // or decided
     progress.textContent = graded < hits().length ? `${graded} of ${hits().length} ${done}` : `All ${graded} ${done}`;
+    for (const left of document.querySelectorAll("[data-left]")) left.textContent = hits().length - graded;
     const failed = hits().findIndex((hit) => hit.querySelector(".problem"));
     if (wanted === null) return;
     if (failed >= 0) wanted = failed;
@@ -52,20 +61,21 @@
     if (noting) note();
   });
 
-  list.addEventListener("focusout", ({ target, relatedTarget }) => {
+  document.addEventListener("focusout", ({ target, relatedTarget }) => {
     const hit = target.closest(".hit");
-    if (target.name !== "note" || target.value === target.defaultValue || hit.contains(relatedTarget)) return;
+    if (!hit || target.name !== "note" || target.value === target.defaultValue || hit.contains(relatedTarget)) return;
     leaving = true;
     target.form.requestSubmit(target.form.querySelector("button"));
   });
 
   function note() {
     noting = wanted !== null; // a hit that is being replaced would lose the text
-    if (!noting) hits()[current]?.querySelector("[name=note]").focus();
+    if (!noting) hits()[current]?.querySelector("[name=note]")?.focus();
   }
 
   document.addEventListener("keydown", (event) => {
     const { key, target } = event;
+    if (!hits().length) return;
     if (event.ctrlKey || event.metaKey || event.altKey || target.closest("input, textarea, select")) {
       if (key === "Escape") go(current);
       return;
@@ -82,17 +92,17 @@
     };
     if (key === "j" || key === "ArrowDown") move(current + 1);
     else if (key === "k" || key === "ArrowUp") move(current - 1);
-    else if (key === "0" || key === "1" || key === "2") {
+    else if (key === "u") {
+      const last = done.pop() ?? current;
+      press(last, "u", last);
+    } else if (hits()[current]?.querySelector(`[data-key="${CSS.escape(key)}"]`)) {
       done.push(current);
       press(current, key, following(current));
-    } else if (key === "u" && done.length) {
-      const last = done.pop();
-      press(last, "u", last);
     } else if (key === "n") note();
     else if (key === "g" || key === "w") document.getElementById(key === "g" ? "open" : "write")?.click();
     else return;
     event.preventDefault();
   });
 
-  go(current);
+  if (hits().length) go(current);
 })();

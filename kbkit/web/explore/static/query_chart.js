@@ -85,7 +85,7 @@ globalThis.kbkit_drawChart = (form) => {
         font: "system-ui, sans-serif",
         view: { stroke: edge },
         mark: { color: look("--link") },
-        axis: { labelColor: ink, titleColor: soft, gridColor: edge, domainColor: soft, tickColor: soft, labelLimit: narrow ? 90 : 180, labelFontSize: 12, titleFontSize: 12 },
+        axis: { labelColor: ink, titleColor: soft, gridColor: edge, domainColor: soft, tickColor: soft, labelFlush: false, labelLimit: narrow ? 90 : 180, labelFontSize: 12, titleFontSize: 12 },
         legend: { labelColor: ink, titleColor: soft, labelLimit: 150 },
         range: { category: { scheme: "tableau10" } },
       },

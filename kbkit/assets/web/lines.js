@@ -1,0 +1,50 @@
+// Lines of a drawing: which of them bend around dots that they would pass through, and where they run.
+"use strict";
+var kbkit = globalThis.kbkit ?? {};
+
+const BENDS = [0, 24, -24, 44, -44, 70, -70, 105, -105]; // how far a line's middle is moved aside, the first clear one is taken
+const CLEAR = 6; // pixels between a line and the dots that it passes
+const PIECES = 12; // of a bent line
+
+// The point towards which a line between two points leaves them; in the middle if the line is straight.
+kbkit.control = ([ax, ay], [bx, by], bend) => {
+  const long = Math.hypot(bx - ax, by - ay) || 1;
+  return [(ax + bx) / 2 - (2 * bend * (by - ay)) / long, (ay + by) / 2 + (2 * bend * (bx - ax)) / long];
+};
+
+// The point of a line at a share of its length (a quadratic Bezier curve).
+kbkit.along = (a, b, bend, share) => {
+  const c = kbkit.control(a, b, bend);
+  return [0, 1].map((i) => (1 - share) ** 2 * a[i] + 2 * share * (1 - share) * c[i] + share ** 2 * b[i]);
+};
+
+// The straight pieces of a line, [[x, y], [x, y]].
+kbkit.pieces = (a, b, bend) => {
+  if (!bend) return [[a, b]];
+  const points = Array.from({ length: PIECES + 1 }, (_, i) => kbkit.along(a, b, bend, i / PIECES));
+  return points.slice(1).map((point, i) => [points[i], point]);
+};
+
+// The distance of a point from a line, given by its pieces.
+kbkit.apart = ([x, y], pieces) => Math.min(...pieces.map(([[ax, ay], [bx, by]]) => {
+  const [dx, dy] = [bx - ax, by - ay];
+  const share = Math.max(0, Math.min(1, ((x - ax) * dx + (y - ay) * dy) / (dx * dx + dy * dy || 1)));
+  return Math.hypot(x - ax - share * dx, y - ay - share * dy);
+}));
+
+// How far each line bends, so that it passes through no dot but its ends. `dots` are [x, y, r] by id, `lines` pairs of ids.
+kbkit.bends = (dots, lines) => lines.map(([s, t]) => {
+  const [a, b] = [dots.get(s), dots.get(t)];
+  if (s === t) return 0;
+  const others = [...dots].filter(([id]) => id !== s && id !== t).map(([, dot]) => dot);
+  const cost = (bend) => {
+    const pieces = kbkit.pieces(a, b, bend);
+    return others.reduce((sum, [x, y, r]) => sum + Math.max(0, r + CLEAR - kbkit.apart([x, y], pieces)), 0);
+  };
+  const costs = [];
+  for (const bend of BENDS) {
+    costs.push(cost(bend));
+    if (!costs.at(-1)) return bend;
+  }
+  return BENDS[costs.indexOf(Math.min(...costs))];
+});
