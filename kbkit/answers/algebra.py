@@ -173,6 +173,23 @@ class DateMeasure(AttributeMeasure):
         return cls(name, DATE_TYPES[op] + several, op, dates)
 
 
+@dataclass(frozen=True)
+class EdgeMeasure(AttributeMeasure):
+    """A measure of the edges that are the rows of a :class:`Total`: ``attribute``, also a function of dates."""
+
+    attribute: AttributeMeasure
+
+    @property
+    def written(self) -> str:
+        """The attribute as expressions have it."""
+        return self.attribute.written
+
+    @property
+    def column(self) -> AttributeMeasure:
+        """The measure as a column of the table of the rows, which has a column ``id`` too."""
+        return AttributeMeasure(f"edge {self.name}", self.sql_type)
+
+
 def aggregate_type(op: str, sql_type: str) -> str:
     """Return the DuckDB type of a function (exists, count, sum, avg, min or max) of values of a type."""
     element = sql_type.removesuffix("[]")
@@ -299,7 +316,8 @@ class Total:
 
     Or op is fraction: the share of the answers that are in ``part``, missing without answers. Several functions
     (``min, max``) have a measure each. A count among ``groups`` stands for the nodes that its steps reach. ``having``
-    selects groups, and ``limit`` keeps the first rows and ties.
+    selects groups, and ``limit`` keeps the first rows and ties. With ``edges``, a step back from the answers, its edges
+    are the rows instead of the answers; :class:`EdgeMeasure` are of these.
     """
 
     op: str
@@ -309,6 +327,7 @@ class Total:
     limit: int | None = None
     having: tuple[HavingTest, ...] = ()
     part: Operator | None = None
+    edges: MeasureStep | None = None
 
     @property
     def is_table(self) -> bool:
@@ -320,7 +339,8 @@ class Total:
         """The value of each function, without groups and order."""
         ops = self.op.split(", ")
         each = [(measure,) for measure in self.measures] if len(ops) > 1 else [self.measures]
-        return tuple(Total(op, measures, part=self.part) for op, measures in zip(ops, each, strict=True))
+        named = zip(ops, each, strict=True)
+        return tuple(Total(op, measures, part=self.part, edges=self.edges) for op, measures in named)
 
     @property
     def counts(self) -> tuple[PathMeasure, ...]:
@@ -328,7 +348,19 @@ class Total:
         measures = (*self.measures, *(order.key for order in self.order))
         counts = [measure for measure in measures if isinstance(measure, PathMeasure)]
         paths = [path for group in self.groups if (path := path_of(group)) is not None]
-        return tuple(dict.fromkeys([*counts, *paths]))
+        followed = [] if self.edges is None else [edges_of(self.edges)]
+        return tuple(dict.fromkeys([*counts, *paths, *followed]))
+
+    @property
+    def edge_measures(self) -> tuple[EdgeMeasure, ...]:
+        """The measures of edges."""
+        measures = (*self.measures, *self.groups, *(order.key for order in self.order))
+        return tuple(dict.fromkeys(measure for measure in measures if isinstance(measure, EdgeMeasure)))
+
+
+def edges_of(step: MeasureStep) -> PathMeasure:
+    """Return a step as a path that ends with its edges."""
+    return PathMeasure((step,), "", of_edges=True)
 
 
 @dataclass(frozen=True)
