@@ -195,7 +195,9 @@ def aggregate_type(op: str, sql_type: str) -> str:
     element = sql_type.removesuffix("[]")
     if op == "sum" and not element.startswith("DECIMAL"):
         return "DOUBLE" if element in ("DOUBLE", "FLOAT") else "BIGINT"
-    return {"exists": "BOOLEAN", "count": "BIGINT", "avg": "DOUBLE", "fraction": "DOUBLE"}.get(op, element)
+    if op in ("avg", "fraction", "percentage"):
+        return "DOUBLE"
+    return {"exists": "BOOLEAN", "count": "BIGINT"}.get(op, element)
 
 
 @dataclass(frozen=True)
@@ -314,7 +316,7 @@ class HavingTest:
 class Total:
     """A value of all answers: ``op`` is exists, count, values, sum, avg, min or max, mostly of ``measures``.
 
-    Or op is fraction: the share of the answers that are in ``part``, missing without answers. Several functions
+    Or op is fraction or percentage: the share of the answers that are in ``part``, missing without answers. Several functions
     (``min, max``) have a measure each. A count among ``groups`` stands for the nodes that its steps reach. ``having``
     selects groups, and ``limit`` keeps the first rows and ties. With ``edges``, a step back from the answers, its edges
     are the rows instead of the answers; :class:`EdgeMeasure` are of these.

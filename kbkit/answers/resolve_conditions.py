@@ -286,7 +286,7 @@ class ConditionResolver(AttributeResolver):
         if groups and lists and len({*measures}) > 1:
             message = f"Groups have several functions of one list only, but {lists[0].name} is a list"
             raise self.error(message, tree.columns[0].at, "Write one expression for each attribute")
-        part = None if tree.part is None else self.part(tree.part, node_type)
+        part = None if tree.part is None else self.part(tree.op, tree.part, node_type)
         total = Total(tree.op, measures, tuple(dict.fromkeys(groups)), limit=tree.limit, part=part, edges=edges)
         having = tuple(self.having(total, test) for test in tree.having)
         order = tuple(
@@ -332,11 +332,11 @@ class ConditionResolver(AttributeResolver):
             raise self.error(message, at, f"Measure it from the nodes: count(-> ..., {found.written})")
         return EdgeMeasure(found.name, found.sql_type, found)
 
-    def part(self, tree: syntax.Expression, node_type: str | None) -> Operator:
+    def part(self, op: str, tree: syntax.Expression, node_type: str | None) -> Operator:
         """Resolve the set of which a fraction of nodes of a type is."""
         part = self.set(tree)
         if None not in (part.type, node_type) and part.type != node_type:
-            message = f"fraction compares sets of different types, {part.type} and {node_type}"
+            message = f"{op} compares sets of different types, {part.type} and {node_type}"
             raise self.error(message, tree.at, "Both sides need the same type, or *")
         return part
 

@@ -48,8 +48,8 @@ class TotalSparql:
             return self.grouped()
         if total.op == "exists":
             return f"ASK {{\n{_body(text.pattern(self.root, self.answer))}\n}}"
-        if total.op == "fraction":
-            share, variable = self.share(total), text.variable("fraction")
+        if total.part is not None:
+            share, variable = self.share(total), text.variable(total.op)
             body = _body([*text.nodes(self.root, self.answer), *self.lines])
             return f"SELECT ({share} AS {variable}) WHERE {{\n{body}\n}} HAVING (COUNT({self.answer}) > 0)"
         if total.op == "count" and not total.measures:
@@ -85,13 +85,14 @@ class TotalSparql:
         return self.text.item(measure, self.answer)
 
     def share(self, total: Total) -> str:
-        """Add the nodes in the part of a fraction, if they are; return the fraction."""
+        """Add the nodes in the part of a fraction, if they are; return the fraction or percentage."""
         assert total.part is not None
         part = self.text.variable("part")
         inner = [*self.text.distinct(total.part, self.answer), f"BIND({self.answer} AS {part})"]
         self.lines += ["OPTIONAL {", *indented(inner), "}"]
         each = "DISTINCT " if total.edges is None else ""  # a node counts with each of its edges
-        return f"xsd:double(COUNT({each}{part})) / COUNT({each}{self.answer})"
+        times = "100 * " if total.op == "percentage" else ""
+        return f"{times}xsd:double(COUNT({each}{part})) / COUNT({each}{self.answer})"
 
     def values(self, measure: Measure) -> tuple[list[str], str]:
         """Return lines with a row for each node and value, and the value as a term."""
@@ -158,7 +159,7 @@ class TotalSparql:
             return f"SELECT DISTINCT {by} WHERE {{\n{body}\n}}{self.sorted(keys, *groups)}"
         variables = [text.variable(part.op) for part in total.parts]
         selected, grouped = [], ""
-        if total.op == "fraction":
+        if total.part is not None:
             selected, grouped = [f"({self.share(total)} AS {variables[0]})"], f"\nGROUP BY {by}"
         elif not total.measures:
             selected, grouped = [f"(COUNT(DISTINCT {self.row}) AS {variables[0]})"], f"\nGROUP BY {by}"

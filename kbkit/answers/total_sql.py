@@ -41,8 +41,8 @@ class TotalSql:
             return self.grouped(total)
         if total.op == "exists":
             return f'SELECT count(*) > 0 AS "exists"\nFROM {self.nodes}'
-        if total.op == "fraction":
-            return f"SELECT {aggregate(total)} AS fraction\nFROM {self.nodes} s{self.in_part(total)}"
+        if total.part is not None:
+            return f"SELECT {aggregate(total)} AS {total.op}\nFROM {self.nodes} s{self.in_part(total)}"
         if total.op == "count" and not total.measures:
             return f"SELECT count(*) AS count\nFROM {self.nodes}"
         if len(total.parts) > 1:
@@ -224,8 +224,8 @@ def edge_cell(measure: EdgeMeasure) -> str:
 
 def aggregate(total: Total, value: str = "value") -> str:
     """Return the SQL of an aggregate of the column ``value``."""
-    if total.op == "fraction":
-        return "count(p.id) / nullif(count(*), 0)"
+    if total.part is not None:
+        return f"{'100 * ' * (total.op == 'percentage')}count(p.id) / nullif(count(*), 0)"
     if not total.measures:
         return "count(*)"
     text = f"{total.op}({'DISTINCT ' * (total.op == 'count')}{value})"

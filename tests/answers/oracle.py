@@ -561,7 +561,8 @@ class Oracle:
         if tree.op == "exists":
             return bool(refs)
         if tree.part is not None:
-            return len(self.set(tree.part).nodes & set(refs)) / len(refs) if refs else None
+            share = len(self.set(tree.part).nodes & set(refs)) / len(refs) if refs else None
+            return share * 100 if share is not None and tree.op == "percentage" else share
         if not tree.columns:
             return len(refs)
         items = [item for ref in refs for item in values[ref]]

@@ -46,7 +46,7 @@ class EdgeOracle(Oracle):
         if tree.part is None or not refs:
             return super().aggregate(tree, refs, values, kind)
         part = self.set(tree.part).nodes
-        return sum(ref[:2] in part for ref in refs) / len(refs)
+        return sum(ref[:2] in part for ref in refs) / len(refs) * (100 if tree.op == "percentage" else 1)
 
 
 def last_steps(oracle: Oracle, tree: syntax.Expression) -> list[tuple[Typed, list[tuple[syntax.Edge, str]]]]:

@@ -194,7 +194,7 @@ class CursorReader:
         if text == "of" and len(self.paths) == self.part and path.last == "set":
             self.part, self.paths[-1], self.operands[-1] = 0, OpenPath(), None
             return
-        if text == "(" and before == "fraction":
+        if text == "(" and before in ("fraction", "percentage"):
             self.part = len(self.paths) + 1
         if text in ("by", "having") and path.last == "set" and path.lookup not in (":", "all", "@"):
             self.columns(path)
