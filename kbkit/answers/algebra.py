@@ -316,10 +316,10 @@ class HavingTest:
 class Total:
     """A value of all answers: ``op`` is exists, count, values, sum, avg, min or max, mostly of ``measures``.
 
-    Or op is fraction or percentage: the share of the answers that are in ``part``, missing without answers. Several functions
-    (``min, max``) have a measure each. A count among ``groups`` stands for the nodes that its steps reach. ``having``
-    selects groups, and ``limit`` keeps the first rows and ties. With ``edges``, a step back from the answers, its edges
-    are the rows instead of the answers; :class:`EdgeMeasure` are of these.
+    Or op is fraction or percentage: the share of the answers that are in ``part``, missing without answers. Several
+    functions (``min, max``) have a measure each. A count among ``groups`` stands for the nodes that its steps reach.
+    ``having`` selects groups, and ``limit`` keeps the first rows and ties. With ``edges``, a step back from the
+    answers, its edges are the rows instead of the answers; :class:`EdgeMeasure` are of these.
     """
 
     op: str

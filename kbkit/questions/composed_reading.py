@@ -14,7 +14,7 @@ _CERTAINTY = 0.95
 
 @dataclass(frozen=True)
 class ComposedReading(ClauseReading):
-    """A reading made of those of other words; ``certainty`` is the least of these, and ``said`` what more words mean."""
+    """A reading made of those of parts; ``certainty`` is the least of theirs, and ``said`` what more words mean."""
 
     parts: tuple[ClauseReading | ChainReading, ...] = ()
     said: tuple[WordMatch, ...] = ()

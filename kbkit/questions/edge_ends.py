@@ -6,7 +6,7 @@ All words must be names, an attribute of the edges or one of its values, the rel
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from kbkit.answers.resolve_attributes import is_number
@@ -16,6 +16,7 @@ from kbkit.answers.syntax import (
     Condition,
     Edge,
     Expression,
+    Group,
     Key,
     Name,
     Nodes,
@@ -55,7 +56,7 @@ _STEMS_OF_DATES = {stem(word) for word in _SINCE | _UNTIL}
 _STEMS_OF_MONEY = {stem(w) for w in (*PAYING, *MONEY, *MONEY_WORDS, *PRICES, "charge", "sell", "sold", "money")}
 """Stems of words that say no more than that dates, or amounts of money, are asked for."""
 _VERBS = frozenset("be is are was were do does did has have had".split())  # noqa: SIM905
-_PLAIN = frozenset("much many long year years time s".split())  # noqa: SIM905
+_PLAIN = frozenset("much many long year years time s per".split())  # noqa: SIM905
 """Words of what is asked for that need no explanation: how much, in what year."""
 
 
@@ -68,13 +69,13 @@ class EdgeAnswer:
     attribute: Attribute
     words: str
     certainty: float
-    names_both: bool = False
-    """Whether the question names both ends."""
+    names: int
+    """The number of ends that the question names."""
 
     @property
     def is_surely_meant(self) -> bool:
-        """Whether it is hardly an attribute of the nodes that is asked for: both ends are named, and each word fits."""
-        return self.names_both and self.certainty == _SURE
+        """Whether hardly anything else is asked for: both ends are named or none is, and each word fits."""
+        return self.names != 1 and self.certainty == _SURE
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,8 @@ class EdgeEnds:
     def read(self, question: Question, mentions: Sequence[Mention]) -> list[EdgeAnswer]:
         """Return what the question may ask for: of both ends, if it names both."""
         found = list(self._read(question, mentions))
-        return [answer for answer in found if answer.names_both] or found
+        most = max((answer.names for answer in found), default=0)
+        return [answer for answer in found if answer.names == most]
 
     def _read(self, question: Question, mentions: Sequence[Mention]) -> Iterator[EdgeAnswer]:
         if not self._relations or question.comparison or question.negation is not None or not question.is_supported:
@@ -110,6 +112,8 @@ class EdgeEnds:
                     for tail in tails:
                         if not {*head.mention.tokens} & {*tail.mention.tokens}:
                             yield from self._of_both(question, relation, head, tail)
+                if not ends:
+                    yield from self._of_none(question, relation, signature.head, signature.tail)
                 if signature.head != signature.tail:
                     for end, other in (*((h, signature.tail) for h in heads), *((t, signature.head) for t in tails)):
                         yield from self._of_one(question, relation, end, other)
@@ -131,25 +135,23 @@ class EdgeEnds:
         if question.superlative or question.total or (is_back and {"from", "to"} <= {*rest.words.values()}):
             return
         known = self._known(relation, head.type, tail.type)
-        for attribute, value, at in self._values_in(relation, rest):
-            certainty = rest.certainty({*known, *_stems(attribute)}, {*at})
-            if certainty and rest.is_yes_no:
-                edge = Edge(relation.name, conditions=(Condition(attribute.name, "=", (value,)),))
-                reached = Path((self._node(head), Step((edge,)), Nodes(tail.type)), ("->", "->"))
-                tree = Aggregate("exists", Combine("&", (reached, self._node(tail))))
-                yield EdgeAnswer(tree, relation, attribute, value, certainty, True)
         if rest.is_yes_no:
+            for condition, attribute, at in self._values_in(relation, rest):
+                certainty = rest.certainty({*known, *_stems(attribute)}, {*at})
+                reached = self._reached(relation, condition, head, tail.type)
+                tree = Aggregate("exists", Combine("&", (reached, self._node(tail))))
+                if certainty:
+                    yield EdgeAnswer(tree, relation, attribute, rest.text(at), certainty, 2)
             return
         for attribute, said, others in self._asked(relation, rest):
             certainty = rest.certainty({*known, *others, *_stems(attribute)}, {*said})
-            tree = self._aggregate("values", relation, attribute, self._node(head), self._node(tail))
-            if tree is not None and (certainty == _SURE or (certainty and said)):
-                words = " ".join(rest.words[at] for at in said)
-                yield EdgeAnswer(tree, relation, attribute, words, certainty, True)
+            value = self._aggregate("values", relation, attribute, self._node(head), self._node(tail))
+            if value is not None and (certainty == _SURE or (certainty and said)):
+                yield EdgeAnswer(value, relation, attribute, rest.text(said), certainty, 2)
 
     def _aggregate(
         self, op: str, relation: Relation, attribute: Attribute, start: Nodes, end: Nodes
-    ) -> Expression | None:
+    ) -> Aggregate | None:
         """Return a function of an attribute of the edges that join two sets; None if the nodes of both have it too."""
         schema, step = self.elements.session.schema, Step((Edge(relation.name),))
         for source, target in ((start, end), (end, start)):
@@ -167,32 +169,58 @@ class EdgeEnds:
             return
         known = self._known(relation, end.type, other)
         if not question.superlative and not question.total:
-            for attribute, value, at in self._values_in(relation, rest):
+            for condition, attribute, at in self._values_in(relation, rest):
                 certainty = rest.certainty({*known, *_stems(attribute)}, {*at})
                 if certainty and self._asks_for(rest, other):
-                    edge = Edge(relation.name, conditions=(Condition(attribute.name, "=", (value,)),))
-                    tree = Path((self._node(end), Step((edge,)), Nodes(other)), ("->", "->"))
-                    yield EdgeAnswer(tree, relation, attribute, value, certainty)
-        functions = {EXTREMES.get(word) or TOTALS.get(word) for word in rest.words.values()} - {None}
-        if question.superlative and not functions:
-            functions = {"max" if question.superlative.adjective.sign > 0 else "min"}
-        op = str(next(iter(functions), "values"))
-        used = {at for at, word in rest.all if word in EXTREMES or word in TOTALS or at in question.operators}
-        for attribute, said, _ in self._asked(relation, rest, end.type, other):
-            is_fit = op == "values" or is_number(attribute.type)
-            if len(functions) > 1 or not is_fit or not _is_said(attribute, [rest.words[at] for at in said]):
+                    tree = self._reached(relation, condition, end, other)
+                    yield EdgeAnswer(tree, relation, attribute, rest.text(at), certainty, 1)
+        op, used = rest.function
+        is_listed = "their" in rest.words.values() and bool(rest.at(self._known_types(other)))
+        for attribute, said, _ in self._asked(relation, rest, other, *([] if is_listed else [end.type])):
+            if not op or not said or not (op == "values" or is_number(attribute.type)):
                 continue
             certainty = rest.certainty({*known, *_stems(attribute)}, {*said, *used})
-            tree = self._aggregate(op, relation, attribute, self._node(end), Nodes(other))
-            if certainty and tree is not None:
-                yield EdgeAnswer(tree, relation, attribute, " ".join(rest.words[at] for at in said), certainty)
+            value = self._aggregate(op, relation, attribute, self._node(end), Nodes(other))
+            if certainty and value is not None and is_listed:  # the grapes in a wine and their percentage
+                value = replace(value, columns=(ValueColumn("name"), *value.columns)) if op == "values" else None
+            if certainty and value is not None:
+                yield EdgeAnswer(value, relation, attribute, rest.text(said), certainty, 1)
+
+    # -- no names -----------------------------------------------------------------------------------------------------
+
+    def _of_none(self, question: Question, relation: Relation, *ends: str) -> Iterator[EdgeAnswer]:
+        """Yield a function of an attribute of all edges that join nodes of two types, or of those of each node."""
+        rest = _Rest(question, ())
+        op, used = rest.function
+        if rest.is_yes_no or question.is_count or not used or not op:
+            return
+        for attribute, said, _ in self._asked(relation, rest, *ends):
+            more = _STEMS_OF_MONEY if _stems(attribute) & _STEMS_OF_MONEY else set()
+            stems = {*self._known(relation, *ends), *_stems(attribute), *more}
+            if not said or not is_number(attribute.type) or rest.certainty(stems, {*said, *used}) < _SURE:
+                continue
+            each = [kind for kind in ends if rest.is_each(self._known_types(kind))]
+            near, far = ends if each in ([], [ends[1]]) else ends[::-1]
+            value = self._aggregate(op, relation, attribute, Nodes(near), Nodes(far))
+            if value is None or not isinstance(value.source, Path) or len(each) > 1:
+                continue
+            if each and value.source.elements[-1] != Nodes(far):
+                continue
+            if each or rest.asks_value:
+                value = replace(value, groups=(Group("name"),)) if each else value
+                yield EdgeAnswer(value, relation, attribute, rest.text(said), _SURE, 0)
+
+    def _reached(self, relation: Relation, condition: Condition, end: _End, other: str) -> Path:
+        """Return the nodes of a type that edges which meet a condition join to a node."""
+        edge = Edge(relation.name, conditions=(condition,))
+        return Path((self._node(end), Step((edge,)), Nodes(other)), ("->", "->"))
 
     def _asks_for(self, rest: _Rest, kind: str) -> bool:
         """Return whether the question word can ask for nodes of a type."""
-        people = {self.elements.types[number].name for number in self.elements.people}
-        if "who" in rest.words.values() or "whom" in rest.words.values():
-            return kind in people
-        return not ("where" in rest.words.values() and kind in people) and "when" not in rest.words.values()
+        people, said = {self.elements.types[number].name for number in self.elements.people}, {*rest.words.values()}
+        if said & (_PLAIN | {"when", "how"}) - {"s"}:  # in what year was she Carmen
+            return False
+        return kind in people if said & {"who", "whom"} else not ("where" in said and kind in people)
 
     # -- attributes and their values ----------------------------------------------------------------------------------
 
@@ -201,7 +229,7 @@ class EdgeEnds:
 
         It is none if its words may as well mean an attribute of the types ``ends``.
         """
-        found = [(one, rest.at(_stems(one))) for one in relation.attributes]
+        found = [(one, rest.at(_stems(one))) for one in relation.attributes if one.type != "BOOLEAN"]
         said = [(one, at) for one, at in found if _is_said(one, [rest.words[n] for n in at])]
         if said:
             most = max(len(at) for _, at in said)
@@ -215,9 +243,11 @@ class EdgeEnds:
             dated = [one for one in dated if bool({*label_words(one.name)} & _UNTIL) == is_end] or dated
             return [(dated[0], [], _STEMS_OF_DATES)] if len(dated) == 1 else []
         if {"how", "much"} <= asked or asked & {"cost", "costs", "price", "charge", "charges"}:
-            money = {*PRICES, *MONEY_WORDS}
-            amounts = [a for a in relation.attributes if is_number(a.type) and {*label_words(a.name)} & money]
-            return [(amounts[0], [], _STEMS_OF_MONEY)] if len(amounts) == 1 else []
+            numbers = [a for a in relation.attributes if is_number(a.type) and not self._is_dated(relation, a)]
+            amounts = [a for a in numbers if {*label_words(a.name)} & {*PRICES, *MONEY_WORDS}]
+            stems = _STEMS_OF_MONEY if amounts else set()
+            amounts = amounts or [a for a in numbers if {*label_words(a.name)} & _PERCENT]
+            return [(amounts[0], [], stems)] if len(amounts) == 1 else []
         return []
 
     def _is_of_nodes(self, attribute: Attribute, said: int, ends: Sequence[str]) -> bool:
@@ -241,14 +271,19 @@ class EdgeEnds:
                     found[relation.name, attribute.name] = [(v, words(v).split()) for (v,) in rows if words(v)]
         return found
 
-    def _values_in(self, relation: Relation, rest: _Rest) -> Iterator[tuple[Attribute, str, list[int]]]:
-        """Yield the attributes with the longest value of theirs that the question says, and its tokens."""
+    def _values_in(self, relation: Relation, rest: _Rest) -> Iterator[tuple[Condition, Attribute, list[int]]]:
+        """Yield conditions on attributes that the question says: the longest value of each, or that it is true."""
         for attribute in relation.attributes:
+            if attribute.type == "BOOLEAN":
+                said = [rest.at(_forms(word)) for word in label_words(attribute.name)]
+                if all(said):
+                    yield Condition(attribute.name, "=", (True,)), attribute, [at for each in said for at in each]
+                continue
             values = self._texts.get((relation.name, attribute.name), [])
-            said = [(value, at) for value, parts in values if (at := rest.sequence(parts))]
-            if said:
-                value, at = max(said, key=lambda one: len(one[1]))
-                yield attribute, value, at
+            found = [(value, at) for value, parts in values if (at := rest.sequence(parts))]
+            if found:
+                value, at = max(found, key=lambda one: len(one[1]))
+                yield Condition(attribute.name, "=", (value,)), attribute, at
 
     def _is_dated(self, relation: Relation, attribute: Attribute) -> bool:
         """Return whether an attribute has dates, or years and a name that says so."""
@@ -264,9 +299,13 @@ class EdgeEnds:
 
     def _known(self, relation: Relation, *kinds: str) -> set[str]:
         """Return the stems of the words for a relation and for the types at its ends."""
+        verbs = (word for text in (relation.name, relation.label or "") for word in label_words(text))
+        return self._known_types(*kinds).union(*map(_forms, verbs))
+
+    def _known_types(self, *kinds: str) -> set[str]:
+        """Return the stems of the words for types."""
         nouns = (name for kind in kinds for name in (type_noun(kind), kind, *alternatives(kind)))
-        texts = (relation.name, relation.label or "", *nouns)
-        return set().union(*(_forms(word) for text in texts for word in label_words(text)))
+        return set().union(*(_forms(word) for text in nouns for word in label_words(text)))
 
     def _node(self, end: _End) -> Nodes:
         row = self.elements.session.stores.nodes.row(end.node)
@@ -278,14 +317,39 @@ class _Rest:
     """The words of a question beside some names."""
 
     def __init__(self, question: Question, names: Sequence[Mention]) -> None:
-        taken = {at for name in names for at in name.tokens}
+        self.question, taken = question, {at for name in names for at in name.tokens}
         self.all = [(at, token.word) for at, token in enumerate(question.tokens) if at not in taken]
         self.words = dict(self.all)
         self.is_yes_no = bool(self.all) and self.all[0][0] == 0 and self.all[0][1] in _VERBS
 
+    @cached_property
+    def function(self) -> tuple[str, set[int]]:
+        """The function that is asked for and the positions of its words: values without any; empty if several are."""
+        ops = {op for word in self.words.values() if (op := EXTREMES.get(word) or TOTALS.get(word))}
+        best = self.question.superlative
+        if best is not None and not ops:
+            ops = {"max" if best.adjective.sign > 0 else "min"}
+        used = {at for at, word in self.all if word in EXTREMES or word in TOTALS or at in self.question.operators}
+        return ("" if len(ops) > 1 else next(iter(ops), "values")), used
+
+    @property
+    def asks_value(self) -> bool:
+        """Whether a value is asked for, not the nodes that have it: *what is the highest fine*."""
+        first = [word for _, word in self.all[:3]]
+        return first[:1] == ["what"] and first[1:2] in (["is"], ["s"], ["was"], ["are"], ["were"])
+
+    def is_each(self, stems: set[str]) -> bool:
+        """Return whether the words say *per* or *each* before a word with one of these stems."""
+        pairs = zip(self.all, self.all[1:], strict=False)
+        return any(word in ("per", "each", "every", "by") and _forms(noun) & stems for (_, word), (_, noun) in pairs)
+
     def at(self, stems: set[str]) -> list[int]:
         """Return the positions of the words with these stems."""
         return [at for at, word in self.all if stem(word) in stems and word not in FUNCTION_WORDS]
+
+    def text(self, positions: Sequence[int]) -> str:
+        """Return the words at some positions."""
+        return " ".join(self.words[at] for at in sorted({*positions}))
 
     def sequence(self, parts: list[str]) -> list[int]:
         """Return the positions of words that follow one another, the last one in the plural too; none if not found."""

@@ -7,7 +7,7 @@ executed. A reading that leaves words unexplained, or ignores an operator such a
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import islice
@@ -41,6 +41,8 @@ from kbkit.questions.plain_text import (
 from kbkit.questions.question import Question
 from kbkit.questions.read import Read
 from kbkit.questions.scoring import PLACES, WEIGHTS, score
+from kbkit.questions.share_reading import ShareReading
+from kbkit.questions.share_words import AskedShare, asked_shares
 from kbkit.questions.spelling import Spelling
 from kbkit.questions.taught import Learned, Taught
 from kbkit.questions.values import AttributeValues
@@ -87,10 +89,27 @@ class QuestionReader:
     def _read(self, text: str) -> Read:
         """Return the readings of a question; raise :class:`KbError` if it is empty."""
         plain = self._plain(text)
-        return self._with_ends(self._with_edges(plain, self._read_nodes(text, plain)))
+        read = self._read_nodes(text, plain)
+        if (shares := list(asked_shares(plain))) and (share := self._share(read, shares)) is not None:
+            return self._composed(read, {share.expression: share})
+        return self._with_ends(self._with_edges(plain, read))
+
+    def _share(self, read: Read, shares: Sequence[AskedShare]) -> ComposedReading | None:
+        """Return the reading of a question that asks for a share, if it is read."""
+        reading, session = ShareReading(self.elements, self._part), self.elements.session
+        for asked in shares:
+            if (found := reading.read(asked)) is not None:
+                parts = (self.elements, read.by_clauses.links, read.by_clauses.clauses, read.by_clauses.planner)
+                session.resolved(found.tree)
+                return ComposedReading(*parts, found.tree, parts=found.parts, certainty=found.certainty)
+        return None
+
+    def _part(self, text: str) -> Read:
+        """Return the reading of a part of a question, also with words about edges."""
+        return self._with_edges(text, self._read_nodes(text, text))
 
     def _with_ends(self, read: Read) -> Read:
-        """Return the reading of a question that names the ends of an edge and asks for its attributes, else ``read``."""
+        """Return the reading of a question that names the ends of an edge and asks for its attributes, or ``read``."""
         found: dict[str, ComposedReading] = {}
         parts = (self.elements, read.by_clauses.links, read.by_clauses.clauses, read.by_clauses.planner)
         for answer in self._ends.read(read.question, read.mentions):

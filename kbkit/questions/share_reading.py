@@ -1,0 +1,101 @@
+"""Readings of shares: the percentage of nodes that are among others, also for each group."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from kbkit.answers.syntax import Aggregate, Expression, Group
+from kbkit.errors import KbError
+from kbkit.questions.chain_reading import ChainReading
+from kbkit.questions.clause_reading import ClauseReading
+from kbkit.questions.elements import Elements
+from kbkit.questions.read import Read
+from kbkit.questions.share_words import AskedShare, ShareParts, share_parts
+
+_MAX_SPLITS = 6
+"""Limit on the ways to split a question: the parts of each are read."""
+
+
+class FoundShare(NamedTuple):
+    """The expression of a share, the readings of its parts, and the least of their confidences."""
+
+    tree: Aggregate
+    parts: tuple[ClauseReading | ChainReading, ...]
+    certainty: float
+
+
+@dataclass
+class ShareReading:
+    """Reads shares; ``read_part`` reads a part of a question by itself."""
+
+    elements: Elements
+    read_part: Callable[[str], Read]
+
+    def read(self, asked: AskedShare) -> FoundShare | None:
+        """Return the share that is asked for; None if it cannot be read."""
+        for number, split in enumerate(share_parts(asked.rest)):
+            found = self._split(asked, split) if number < _MAX_SPLITS else None
+            if found is not None:
+                return found
+        return None
+
+    def _split(self, asked: AskedShare, split: ShareParts) -> FoundShare | None:
+        """Return the share of a question that is split in a way; None if a part of it cannot be read."""
+        whole = self._set(split.whole)
+        if whole is None:
+            return None
+        tree, parts, certainty = whole[0], [whole[1]], whole[2]
+        groups: tuple[Group, ...] = ()
+        if asked.group:
+            grouped = self._groups(f"number of {split.whole} {asked.group}", tree)
+            if grouped is None:
+                return None
+            groups, certainty = grouped[0], min(certainty, grouped[2])
+            parts.append(grouped[1])
+        for text in split.parts:
+            part = self._set(text)
+            if part is not None and self._fits(part[0], tree):
+                op = "percentage" if asked.in_percent else "fraction"
+                share = Aggregate(op, tree, groups=groups, part=part[0])
+                return FoundShare(share, (*parts, part[1]), min(certainty, part[2]))
+        return None
+
+    def _fits(self, part: Expression, whole: Expression) -> bool:
+        """Return whether nodes of a set are some of the type of another one."""
+        session = self.elements.session
+        kind = session.resolved(part).type
+        return str(part) != str(whole) and kind is not None and kind == session.resolved(whole).type
+
+    def _set(self, text: str) -> tuple[Expression, ClauseReading | ChainReading, float] | None:
+        """Return the nodes that a text stands for; None if it cannot be read, or asks for something else."""
+        try:
+            read = self.read_part(text)
+        except KbError:
+            return None
+        if read.best is None or not read.is_sure or read.best.tree is None:
+            return None
+        tree = read.best.tree
+        if isinstance(tree, Aggregate):
+            is_list = tree.op == "values" and not tree.groups and not tree.order and tree.limit is None
+            tree = tree.source
+            if not is_list:
+                return None
+        return tree, read.best, read.confidence
+
+    def _groups(
+        self, text: str, whole: Expression
+    ) -> tuple[tuple[Group, ...], ClauseReading | ChainReading, float] | None:
+        """Return the groups of a question for the number of some nodes for each of them."""
+        try:
+            read = self.read_part(text)
+        except KbError:
+            return None
+        best = read.best
+        if best is None or not read.is_sure or not isinstance(best.tree, Aggregate):
+            return None
+        is_count = best.tree.op == "count" and best.tree.groups and not best.tree.columns
+        if not is_count or str(replace(best.tree, groups=()).source) != str(whole):
+            return None
+        return best.tree.groups, best, read.confidence
