@@ -90,9 +90,12 @@ class QuestionReader:
         """Return the readings of a question; raise :class:`KbError` if it is empty."""
         plain = self._plain(text)
         read = self._read_nodes(text, plain)
-        if (shares := list(asked_shares(plain))) and (share := self._share(read, shares)) is not None:
-            return self._composed(read, {share.expression: share})
-        return self._with_ends(self._with_edges(plain, read))
+        whole = self._with_ends(self._with_edges(plain, read))
+        if whole.by_clauses is read.by_clauses or not whole.is_sure:
+            shares = list(asked_shares(plain))
+            share = self._share(read, shares) if shares else None
+            return self._composed(read, {share.expression: share} if share is not None else {})
+        return whole
 
     def _share(self, read: Read, shares: Sequence[AskedShare]) -> ComposedReading | None:
         """Return the reading of a question that asks for a share, if it is read."""

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from kbkit.answers.syntax import Aggregate, Expression, Group
+from kbkit.answers.answer_set import AnswerSet
+from kbkit.answers.syntax import Aggregate, Comparison, Condition, Expression, Filter, Group, OtherAttribute
 from kbkit.errors import KbError
 from kbkit.questions.chain_reading import ChainReading
 from kbkit.questions.clause_reading import ClauseReading
@@ -66,7 +67,13 @@ class ShareReading:
         """Return whether nodes of a set are some of the type of another one."""
         session = self.elements.session
         kind = session.resolved(part).type
-        return str(part) != str(whole) and kind is not None and kind == session.resolved(whole).type
+        is_part = str(part) != str(whole) and kind is not None and kind == session.resolved(whole).type
+        return is_part and not any(self._lacks(whole, name) for name in _deciding(part))
+
+    def _lacks(self, whole: Expression, attribute: str) -> bool:
+        """Return whether some nodes have no value of an attribute: whether these count is not said."""
+        lacking = Filter(whole, (Condition(attribute, "missing"),))
+        return bool(AnswerSet(self.elements.session, Aggregate("exists", lacking)).value)
 
     def _set(self, text: str) -> tuple[Expression, ClauseReading | ChainReading, float] | None:
         """Return the nodes that a text stands for; None if it cannot be read, or asks for something else."""
@@ -74,7 +81,7 @@ class ShareReading:
             read = self.read_part(text)
         except KbError:
             return None
-        if read.best is None or not read.is_sure or read.best.tree is None:
+        if read.best is None or not read.is_sure or read.best.tree is None or _is_name(read):
             return None
         tree = read.best.tree
         if isinstance(tree, Aggregate):
@@ -99,3 +106,23 @@ class ShareReading:
         if not is_count or str(replace(best.tree, groups=()).source) != str(whole):
             return None
         return best.tree.groups, best, read.confidence
+
+
+def _is_name(read: Read) -> bool:
+    """Return whether a text is a name and nothing else."""
+    named = {at for mention in read.mentions if mention.how == "exact" for at in mention.tokens}
+    return bool(named) and not read.question.content(named)
+
+
+def _deciding(tree: Expression) -> set[str]:
+    """Return the attributes of nodes themselves that decide whether they are in a set."""
+    names: set[str] = set()
+    while isinstance(tree, Filter):
+        for test in tree.conditions:
+            if isinstance(test, Condition) and test.op != "missing":
+                names.add(test.attribute)
+            elif isinstance(test, Comparison) and isinstance(test.measure, str):
+                names.add(test.measure)
+                names |= {test.value.name} if isinstance(test.value, OtherAttribute) else set()
+        tree = tree.source
+    return names
