@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 from kbkit.answers.resolve_attributes import is_number
 from kbkit.answers.syntax import (
@@ -235,6 +236,7 @@ class EdgeEnds:
             most = max(len(at) for _, at in said)
             said = [(one, at) for one, at in said if len(at) == most]
             is_meant = len(said) == 1 and not self._is_of_nodes(said[0][0], most, ends)
+            is_meant = is_meant and not rest.asks_other_than(_stems(said[0][0]))
             return [(*said[0], set())] if is_meant else []
         asked = {word for _, word in rest.all}
         if "when" in asked or {"what", "year"} <= asked or {"which", "year"} <= asked:
@@ -338,9 +340,16 @@ class _Rest:
         first = [word for _, word in self.all[:3]]
         return first[:1] == ["what"] and first[1:2] in (["is"], ["s"], ["was"], ["are"], ["were"])
 
+    def asks_other_than(self, stems: set[str]) -> bool:
+        """Return whether people, places or *which* others are asked for than what words with some stems mean."""
+        if {*self.words.values()} & {"who", "whom", "whose", "where"}:
+            return True
+        after = (noun for (_, word), (_, noun) in pairwise(self.all) if word in ("which", "what"))
+        return any(noun not in FUNCTION_WORDS | {*EXTREMES, *TOTALS} and not _forms(noun) & stems for noun in after)
+
     def is_each(self, stems: set[str]) -> bool:
         """Return whether the words say *per* or *each* before a word with one of these stems."""
-        pairs = zip(self.all, self.all[1:], strict=False)
+        pairs = pairwise(self.all)
         return any(word in ("per", "each", "every", "by") and _forms(noun) & stems for (_, word), (_, noun) in pairs)
 
     def at(self, stems: set[str]) -> list[int]:
