@@ -57,6 +57,8 @@ _STEMS_OF_DATES = {stem(word) for word in _SINCE | _UNTIL}
 _STEMS_OF_MONEY = {stem(w) for w in (*PAYING, *MONEY, *MONEY_WORDS, *PRICES, "charge", "sell", "sold", "money")}
 """Stems of words that say no more than that dates, or amounts of money, are asked for."""
 _VERBS = frozenset("be is are was were do does did has have had".split())  # noqa: SIM905
+_SEVERAL = {"and", "or", "each", "every", "per"}
+"""Words that ask for more than the values of an attribute."""
 _PLAIN = frozenset("much many long year years time s per".split())  # noqa: SIM905
 """Words of what is asked for that need no explanation: how much, in what year."""
 
@@ -178,7 +180,8 @@ class EdgeEnds:
         op, used = rest.function
         is_listed = "their" in rest.words.values() and bool(rest.at(self._known_types(other)))
         for attribute, said, _ in self._asked(relation, rest, other, *([] if is_listed else [end.type])):
-            if not op or not said or not (op == "values" or is_number(attribute.type)):
+            is_several = bool({*rest.words.values()} & _SEVERAL - {*label_words(attribute.name)}) and not is_listed
+            if not op or not said or is_several or not (op == "values" or is_number(attribute.type)):
                 continue
             certainty = rest.certainty({*known, *_stems(attribute)}, {*said, *used})
             value = self._aggregate(op, relation, attribute, self._node(end), Nodes(other))
@@ -331,7 +334,8 @@ class _Rest:
         best = self.question.superlative
         if best is not None and not ops:
             ops = {"max" if best.adjective.sign > 0 else "min"}
-        used = {at for at, word in self.all if word in EXTREMES or word in TOTALS or at in self.question.operators}
+        used = {at for at, word in self.all if word in EXTREMES or word in TOTALS}
+        used |= set(range(best.first, best.last + 1)) if best is not None else set()
         return ("" if len(ops) > 1 else next(iter(ops), "values")), used
 
     @property
