@@ -42,7 +42,7 @@ from kbkit.questions.question import Question
 from kbkit.questions.read import Read
 from kbkit.questions.scoring import PLACES, WEIGHTS, score
 from kbkit.questions.share_reading import ShareReading
-from kbkit.questions.share_words import AskedShare, asked_shares
+from kbkit.questions.share_words import AskedShare, as_noun, asked_shares
 from kbkit.questions.spelling import Spelling
 from kbkit.questions.taught import Learned, Taught
 from kbkit.questions.values import AttributeValues
@@ -89,13 +89,16 @@ class QuestionReader:
     def _read(self, text: str) -> Read:
         """Return the readings of a question; raise :class:`KbError` if it is empty."""
         plain = self._plain(text)
-        read = self._read_nodes(text, plain)
-        whole = self._with_ends(self._with_edges(plain, read))
-        if whole.by_clauses is read.by_clauses or not whole.is_sure:
-            shares = list(asked_shares(plain))
-            share = self._share(read, shares) if shares else None
-            return self._composed(read, {share.expression: share} if share is not None else {})
-        return whole
+        shares = [] if text.count(" ") > _MAX_SPACES else list(asked_shares(plain))
+        read = self._read_whole(text, plain)
+        if shares and read.is_sure and (plainer := as_noun(plain)) != plain:
+            read = self._read_whole(text, plainer)
+        share = self._share(read, shares) if shares and not read.is_sure else None
+        return read if share is None else self._composed(read, {share.expression: share})
+
+    def _read_whole(self, asked: str, text: str) -> Read:
+        """Return the readings of the text of a question, about edges too."""
+        return self._with_ends(self._with_edges(text, self._read_nodes(asked, text)))
 
     def _share(self, read: Read, shares: Sequence[AskedShare]) -> ComposedReading | None:
         """Return the reading of a question that asks for a share, if it is read."""

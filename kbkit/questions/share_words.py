@@ -21,6 +21,13 @@ _SHARE = re.compile(
     re.I,
 )
 _GROUP = re.compile(r"^(?P<rest>.+?),?\s+(?P<group>(?:by|per|(?:for|in|of|at|from) (?:each|every))\s+\S.*)$", re.I)
+_GROUP_INSIDE = re.compile(
+    r"^(?P<before>.+?)\s+(?P<group>(?:by|per|(?:for|in|of|at|from) (?:each|every))\s+\w+)"
+    r"\s+(?P<after>(?:that|who|which|with|without|having)\s.+)$",
+    re.I,
+)
+_EACH = re.compile(r"\b(?:per|each|every)\b", re.I)
+_OTHER_NOUNS = re.compile(r"\b(?:proportion|fraction)\b", re.I)
 _AMONG = re.compile(r"^(?P<part>.+?)\s+(?:among|amongst|within|out of)\s+(?:(?:all|the|our)\s+)*(?P<whole>.+)$", re.I)
 _BE = frozenset("is are was were".split())  # noqa: SIM905
 _FINITE = _BE | frozenset("has have had do does did can could will don doesn didn isn aren wasn weren".split())  # noqa: SIM905
@@ -50,10 +57,17 @@ def asked_shares(text: str) -> Iterator[AskedShare]:
     match = _SHARE.match(text)
     if match is None:
         return
-    grouped = _GROUP.match(match["rest"])
-    if grouped is not None:
+    if (inside := _GROUP_INSIDE.match(match["rest"])) is not None:
+        yield AskedShare(bool(match["percent"]), f"{inside['before']} {inside['after']}", inside["group"])
+    elif (grouped := _GROUP.match(match["rest"])) is not None:
         yield AskedShare(bool(match["percent"]), grouped["rest"], grouped["group"])
-    yield AskedShare(bool(match["percent"]), match["rest"], "")
+    if not _EACH.search(match["rest"]):
+        yield AskedShare(bool(match["percent"]), match["rest"], "")
+
+
+def as_noun(text: str) -> str:
+    """Return a text with a noun for a share that is no verb too, which nothing but a share explains."""
+    return _OTHER_NOUNS.sub("percentage", text, count=1)
 
 
 def share_parts(rest: str) -> Iterator[ShareParts]:
