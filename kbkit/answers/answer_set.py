@@ -22,7 +22,7 @@ from kbkit.answers.syntax import Expression, Value, combine
 from kbkit.answers.to_sparql import to_sparql, value_sparql
 from kbkit.answers.to_sql import to_sql, value_sql
 from kbkit.answers.total_rows import read_sparql
-from kbkit.answers.totals import finished, fraction_origin, spoken, value_frame, value_of
+from kbkit.answers.totals import finished, fraction_origin, spoken, value_frame, value_of, value_text
 from kbkit.assets.arguments import checked
 from kbkit.errors import Command, KbError, MissingExtraError, UnknownNameError
 from kbkit.stores import Stores
@@ -236,12 +236,7 @@ class AnswerSet:
     @property
     def value_text(self) -> str:
         """The value as a line of text, a share with what it is of: *12.18% (24 of 197 nodes)*."""
-        from kbkit.display.render import cell
-
-        if not self.value_origin or self.value is None:
-            return cell(self.value) if isinstance(self.value, list | float) else spoken(self.value)
-        assert self.plan.total is not None
-        return f"{self.value:.4g}{'%' * (self.plan.total.op == 'percentage')} ({self.value_origin})"
+        return value_text(self.plan.total, self.value, self.value_origin)
 
     def value_table(self) -> pl.DataFrame | None:
         """Return the value as a table; None for an expression that is only a set.

@@ -17,8 +17,8 @@ from kbkit.answers.algebra import (
     Plan,
     SavedNodes,
     Union,
-    conjunction,
 )
+from kbkit.answers.conjunctions import conjunction
 from kbkit.answers.errors import not_whole
 from kbkit.answers.last_steps import last_steps
 from kbkit.answers.resolve_conditions import ConditionResolver, is_about_set

@@ -107,3 +107,12 @@ def spoken(value: Any) -> str:
     if value is None:
         return "no value"
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def value_text(total: Total | None, value: Any, origin: str) -> str:
+    """Return a value as a line of text, a share with what it is of, as :func:`fraction_origin` has it."""
+    from kbkit.display.render import cell
+
+    if total is None or not origin or value is None:
+        return cell(value) if isinstance(value, list | float) else spoken(value)
+    return f"{value:.4g}{'%' * (total.op == 'percentage')} ({origin})"

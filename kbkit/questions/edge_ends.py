@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 
 from kbkit.answers.resolve_attributes import is_number
 from kbkit.answers.syntax import (
@@ -26,41 +25,30 @@ from kbkit.answers.syntax import (
     ValueColumn,
 )
 from kbkit.english.question_words import (
-    EXTREMES,
-    FUNCTION_WORDS,
-    INTERROGATIVES,
     MONEY,
     MONEY_WORDS,
     PAYING,
     PRICES,
-    TOTALS,
 )
 from kbkit.english.types import type_noun
-from kbkit.english.words import lemmas_of, may_be_verb
 from kbkit.questions.elements import Elements
 from kbkit.questions.lexicon import alternatives, label_words, stem
 from kbkit.questions.mentions import Mention
 from kbkit.questions.question import Question
-from kbkit.questions.units import unit_of
+from kbkit.questions.words_beside import PERCENT, PLAIN, SURE, WordsBeside, forms, is_said, stems_of
 from kbkit.schema import Attribute, Relation, quote
 from kbkit.stores.folding import words
 
 _MAX_VALUES = 200
 """Limit on the distinct values of a text attribute that are looked for."""
-_SURE, _BY_VERB = 0.9, 0.8
-"""How certain a reading is: that explains all words, or all but a verb."""
 _YEARS = (1000, 2100)
-_PERCENT = {"percent", "percentage", "pct"}
 _SINCE = frozenset("since joined join year date from start started begin began when".split())  # noqa: SIM905
 _UNTIL = frozenset("until till to end ended left".split())  # noqa: SIM905
 _STEMS_OF_DATES = {stem(word) for word in _SINCE | _UNTIL}
 _STEMS_OF_MONEY = {stem(w) for w in (*PAYING, *MONEY, *MONEY_WORDS, *PRICES, "charge", "sell", "sold", "money")}
 """Stems of words that say no more than that dates, or amounts of money, are asked for."""
-_VERBS = frozenset("be is are was were do does did has have had".split())  # noqa: SIM905
 _SEVERAL = {"and", "or", "each", "every", "per"}
 """Words that ask for more than the values of an attribute."""
-_PLAIN = frozenset("much many long year years time s per".split())  # noqa: SIM905
-"""Words of what is asked for that need no explanation: how much, in what year."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +66,7 @@ class EdgeAnswer:
     @property
     def is_surely_meant(self) -> bool:
         """Whether hardly anything else is asked for: both ends are named or none is, and each word fits."""
-        return self.names != 1 and self.certainty == _SURE
+        return self.names != 1 and self.certainty == SURE
 
 
 @dataclass(frozen=True)
@@ -133,23 +121,23 @@ class EdgeEnds:
 
     def _of_both(self, question: Question, relation: Relation, head: _End, tail: _End) -> Iterator[EdgeAnswer]:
         """Yield the value of an attribute of the edges between two nodes, or whether it is the one that is said."""
-        rest = _Rest(question, (head.mention, tail.mention))
+        rest = WordsBeside(question, (head.mention, tail.mention))
         is_back = head.type == tail.type and head.mention.first > tail.mention.first
         if question.superlative or question.total or (is_back and {"from", "to"} <= {*rest.words.values()}):
             return
         known = self._known(relation, head.type, tail.type)
         if rest.is_yes_no:
             for condition, attribute, at in self._values_in(relation, rest):
-                certainty = rest.certainty({*known, *_stems(attribute)}, {*at})
+                certainty = rest.certainty({*known, *stems_of(attribute)}, {*at})
                 reached = self._reached(relation, condition, head, tail.type)
                 tree = Aggregate("exists", Combine("&", (reached, self._node(tail))))
                 if certainty:
                     yield EdgeAnswer(tree, relation, attribute, rest.text(at), certainty, 2)
             return
         for attribute, said, others in self._asked(relation, rest):
-            certainty = rest.certainty({*known, *others, *_stems(attribute)}, {*said})
+            certainty = rest.certainty({*known, *others, *stems_of(attribute)}, {*said})
             value = self._aggregate("values", relation, attribute, self._node(head), self._node(tail))
-            if value is not None and (certainty == _SURE or (certainty and said)):
+            if value is not None and (certainty == SURE or (certainty and said)):
                 yield EdgeAnswer(value, relation, attribute, rest.text(said), certainty, 2)
 
     def _aggregate(
@@ -167,13 +155,13 @@ class EdgeEnds:
 
     def _of_one(self, question: Question, relation: Relation, end: _End, other: str) -> Iterator[EdgeAnswer]:
         """Yield the nodes that edges with a value join to a node, or a function of an attribute of its edges."""
-        rest = _Rest(question, (end.mention,))
+        rest = WordsBeside(question, (end.mention,))
         if rest.is_yes_no or question.is_count:
             return
         known = self._known(relation, end.type, other)
         if not question.superlative and not question.total:
             for condition, attribute, at in self._values_in(relation, rest):
-                certainty = rest.certainty({*known, *_stems(attribute)}, {*at})
+                certainty = rest.certainty({*known, *stems_of(attribute)}, {*at})
                 if certainty and self._asks_for(rest, other):
                     tree = self._reached(relation, condition, end, other)
                     yield EdgeAnswer(tree, relation, attribute, rest.text(at), certainty, 1)
@@ -183,7 +171,7 @@ class EdgeEnds:
             is_several = bool({*rest.words.values()} & _SEVERAL - {*label_words(attribute.name)}) and not is_listed
             if not op or not said or is_several or not (op == "values" or is_number(attribute.type)):
                 continue
-            certainty = rest.certainty({*known, *_stems(attribute)}, {*said, *used})
+            certainty = rest.certainty({*known, *stems_of(attribute)}, {*said, *used})
             value = self._aggregate(op, relation, attribute, self._node(end), Nodes(other))
             if certainty and value is not None and is_listed:  # the grapes in a wine and their percentage
                 value = replace(value, columns=(ValueColumn("name"), *value.columns)) if op == "values" else None
@@ -194,14 +182,14 @@ class EdgeEnds:
 
     def _of_none(self, question: Question, relation: Relation, *ends: str) -> Iterator[EdgeAnswer]:
         """Yield a function of an attribute of all edges that join nodes of two types, or of those of each node."""
-        rest = _Rest(question, ())
+        rest = WordsBeside(question, ())
         op, used = rest.function
         if rest.is_yes_no or question.is_count or not used or not op:
             return
         for attribute, said, _ in self._asked(relation, rest, *ends):
-            more = _STEMS_OF_MONEY if _stems(attribute) & _STEMS_OF_MONEY else set()
-            stems = {*self._known(relation, *ends), *_stems(attribute), *more}
-            if not said or not is_number(attribute.type) or rest.certainty(stems, {*said, *used}) < _SURE:
+            more = _STEMS_OF_MONEY if stems_of(attribute) & _STEMS_OF_MONEY else set()
+            stems = {*self._known(relation, *ends), *stems_of(attribute), *more}
+            if not said or not is_number(attribute.type) or rest.certainty(stems, {*said, *used}) < SURE:
                 continue
             each = [kind for kind in ends if rest.is_each(self._known_types(kind))]
             near, far = ends if each in ([], [ends[1]]) else ends[::-1]
@@ -212,34 +200,34 @@ class EdgeEnds:
                 continue
             if each or rest.asks_value:
                 value = replace(value, groups=(Group("name"),)) if each else value
-                yield EdgeAnswer(value, relation, attribute, rest.text(said), _SURE, 0)
+                yield EdgeAnswer(value, relation, attribute, rest.text(said), SURE, 0)
 
     def _reached(self, relation: Relation, condition: Condition, end: _End, other: str) -> Path:
         """Return the nodes of a type that edges which meet a condition join to a node."""
         edge = Edge(relation.name, conditions=(condition,))
         return Path((self._node(end), Step((edge,)), Nodes(other)), ("->", "->"))
 
-    def _asks_for(self, rest: _Rest, kind: str) -> bool:
+    def _asks_for(self, rest: WordsBeside, kind: str) -> bool:
         """Return whether the question word can ask for nodes of a type."""
         people, said = {self.elements.types[number].name for number in self.elements.people}, {*rest.words.values()}
-        if said & (_PLAIN | {"when", "how"}) - {"s"}:  # in what year was she Carmen
+        if said & (PLAIN | {"when", "how"}) - {"s"}:  # in what year was she Carmen
             return False
         return kind in people if said & {"who", "whom"} else not ("where" in said and kind in people)
 
     # -- attributes and their values ----------------------------------------------------------------------------------
 
-    def _asked(self, relation: Relation, rest: _Rest, *ends: str) -> list[tuple[Attribute, list[int], set[str]]]:
+    def _asked(self, relation: Relation, rest: WordsBeside, *ends: str) -> list[tuple[Attribute, list[int], set[str]]]:
         """Return the attribute that the question asks for, the tokens that say it, and the stems of verbs about it.
 
         It is none if its words may as well mean an attribute of the types ``ends``.
         """
-        found = [(one, rest.at(_stems(one))) for one in relation.attributes if one.type != "BOOLEAN"]
-        said = [(one, at) for one, at in found if _is_said(one, [rest.words[n] for n in at])]
+        found = [(one, rest.at(stems_of(one))) for one in relation.attributes if one.type != "BOOLEAN"]
+        said = [(one, at) for one, at in found if is_said(one, [rest.words[n] for n in at])]
         if said:
             most = max(len(at) for _, at in said)
             said = [(one, at) for one, at in said if len(at) == most]
             is_meant = len(said) == 1 and not self._is_of_nodes(said[0][0], most, ends)
-            is_meant = is_meant and not rest.asks_other_than(_stems(said[0][0]))
+            is_meant = is_meant and not rest.asks_other_than(stems_of(said[0][0]))
             return [(*said[0], set())] if is_meant else []
         asked = {word for _, word in rest.all}
         if "when" in asked or {"what", "year"} <= asked or {"which", "year"} <= asked:
@@ -251,14 +239,14 @@ class EdgeEnds:
             numbers = [a for a in relation.attributes if is_number(a.type) and not self._is_dated(relation, a)]
             amounts = [a for a in numbers if {*label_words(a.name)} & {*PRICES, *MONEY_WORDS}]
             stems = _STEMS_OF_MONEY if amounts else set()
-            amounts = amounts or [a for a in numbers if {*label_words(a.name)} & _PERCENT]
+            amounts = amounts or [a for a in numbers if {*label_words(a.name)} & PERCENT]
             return [(amounts[0], [], stems)] if len(amounts) == 1 else []
         return []
 
     def _is_of_nodes(self, attribute: Attribute, said: int, ends: Sequence[str]) -> bool:
         """Return whether the words of an attribute may as well mean one of nodes."""
-        mine, schema = _stems(attribute), self.elements.session.schema
-        others = [_stems(one) for kind in ends for one in schema.type(kind).attributes]
+        mine, schema = stems_of(attribute), self.elements.session.schema
+        others = [stems_of(one) for kind in ends for one in schema.type(kind).attributes]
         return any(len(mine & other) >= said for other in others)
 
     @cached_property
@@ -276,11 +264,11 @@ class EdgeEnds:
                     found[relation.name, attribute.name] = [(v, words(v).split()) for (v,) in rows if words(v)]
         return found
 
-    def _values_in(self, relation: Relation, rest: _Rest) -> Iterator[tuple[Condition, Attribute, list[int]]]:
+    def _values_in(self, relation: Relation, rest: WordsBeside) -> Iterator[tuple[Condition, Attribute, list[int]]]:
         """Yield conditions on attributes that the question says: the longest value of each, or that it is true."""
         for attribute in relation.attributes:
             if attribute.type == "BOOLEAN":
-                said = [rest.at(_forms(word)) for word in label_words(attribute.name)]
+                said = [rest.at(forms(word)) for word in label_words(attribute.name)]
                 if all(said):
                     yield Condition(attribute.name, "=", (True,)), attribute, [at for each in said for at in each]
                 continue
@@ -305,101 +293,14 @@ class EdgeEnds:
     def _known(self, relation: Relation, *kinds: str) -> set[str]:
         """Return the stems of the words for a relation and for the types at its ends."""
         verbs = (word for text in (relation.name, relation.label or "") for word in label_words(text))
-        return self._known_types(*kinds).union(*map(_forms, verbs))
+        return self._known_types(*kinds).union(*map(forms, verbs))
 
     def _known_types(self, *kinds: str) -> set[str]:
         """Return the stems of the words for types."""
         nouns = (name for kind in kinds for name in (type_noun(kind), kind, *alternatives(kind)))
-        return set().union(*(_forms(word) for text in nouns for word in label_words(text)))
+        return set().union(*(forms(word) for text in nouns for word in label_words(text)))
 
     def _node(self, end: _End) -> Nodes:
         row = self.elements.session.stores.nodes.row(end.node)
         [same] = self.elements.session.stores.nodes.by_name(end.type, [row.name])
         return Nodes(end.type, Name(row.name) if len(same) == 1 and row.name.strip() else Key(row.key))
-
-
-class _Rest:
-    """The words of a question beside some names."""
-
-    def __init__(self, question: Question, names: Sequence[Mention]) -> None:
-        self.question, taken = question, {at for name in names for at in name.tokens}
-        self.all = [(at, token.word) for at, token in enumerate(question.tokens) if at not in taken]
-        self.words = dict(self.all)
-        self.is_yes_no = bool(self.all) and self.all[0][0] == 0 and self.all[0][1] in _VERBS
-
-    @cached_property
-    def function(self) -> tuple[str, set[int]]:
-        """The function that is asked for and the positions of its words: values without any; empty if several are."""
-        ops = {op for word in self.words.values() if (op := EXTREMES.get(word) or TOTALS.get(word))}
-        best = self.question.superlative
-        if best is not None and not ops:
-            ops = {"max" if best.adjective.sign > 0 else "min"}
-        used = {at for at, word in self.all if word in EXTREMES or word in TOTALS}
-        used |= set(range(best.first, best.last + 1)) if best is not None else set()
-        return ("" if len(ops) > 1 else next(iter(ops), "values")), used
-
-    @property
-    def asks_value(self) -> bool:
-        """Whether a value is asked for, not the nodes that have it: *what is the highest fine*."""
-        first = [word for _, word in self.all[:3]]
-        return first[:1] == ["what"] and first[1:2] in (["is"], ["s"], ["was"], ["are"], ["were"])
-
-    def asks_other_than(self, stems: set[str]) -> bool:
-        """Return whether people, places or *which* others are asked for than what words with some stems mean."""
-        if {*self.words.values()} & {"who", "whom", "whose", "where"}:
-            return True
-        after = (noun for (_, word), (_, noun) in pairwise(self.all) if word in ("which", "what"))
-        return any(noun not in FUNCTION_WORDS | {*EXTREMES, *TOTALS} and not _forms(noun) & stems for noun in after)
-
-    def is_each(self, stems: set[str]) -> bool:
-        """Return whether the words say *per* or *each* before a word with one of these stems."""
-        pairs = pairwise(self.all)
-        return any(word in ("per", "each", "every", "by") and _forms(noun) & stems for (_, word), (_, noun) in pairs)
-
-    def at(self, stems: set[str]) -> list[int]:
-        """Return the positions of the words with these stems."""
-        return [at for at, word in self.all if stem(word) in stems and word not in FUNCTION_WORDS]
-
-    def text(self, positions: Sequence[int]) -> str:
-        """Return the words at some positions."""
-        return " ".join(self.words[at] for at in sorted({*positions}))
-
-    def sequence(self, parts: list[str]) -> list[int]:
-        """Return the positions of words that follow one another, the last one in the plural too; none if not found."""
-        size = len(parts)
-        for first in range(len(self.all) - size + 1):
-            here = self.all[first : first + size]
-            is_joined = here[-1][0] - here[0][0] == size - 1
-            last = here[-1][1] == parts[-1] or stem(here[-1][1]) == stem(parts[-1])
-            if is_joined and last and [word for _, word in here[:-1]] == parts[:-1]:
-                return [at for at, _ in here]
-        return []
-
-    def certainty(self, known: set[str], used: set[int]) -> float:
-        """Return how certain a reading is that explains words by their stems or positions; 0 if words are left."""
-        plain = FUNCTION_WORDS | INTERROGATIVES | _PLAIN
-        rest = [(at, word) for at, word in self.all if at not in used and word not in plain]
-        left = [word for _, word in rest if not _forms(word) & known]
-        if not left:
-            return _SURE
-        return _BY_VERB if len(left) == 1 and may_be_verb(left[0]) else 0.0
-
-
-def _forms(word: str) -> set[str]:
-    """Return the stems of a word and of its lemmas: of *sang*, that of *sing* too."""
-    return {stem(word), *(stem(lemma) for lemmas in lemmas_of(word).values() for lemma in lemmas)}
-
-
-def _stems(attribute: Attribute) -> set[str]:
-    """Return the stems of the words for an attribute."""
-    said = {word for text in (attribute.name, attribute.label or "") for word in label_words(text)}
-    return {stem(word) for word in (said | _PERCENT if said & _PERCENT else said)}
-
-
-def _is_said(attribute: Attribute, said: list[str]) -> bool:
-    """Return whether words say an attribute: the noun of its name, or its unit."""
-    parts = label_words(attribute.name)
-    parts = parts[: parts.index("per")] if "per" in parts[1:] else parts
-    heads = {*parts[-1:], *(parts[-2:-1] if unit_of(parts) else [])}
-    heads |= _PERCENT if heads & _PERCENT else set()
-    return bool({stem(word) for word in said} & {stem(head) for head in heads})
