@@ -123,7 +123,7 @@ class QuestionReader:
                 continue
             said = (WordMatch(answer.words, f"{answer.relation.name}.{answer.attribute.name}", 1.0),)
             reading = ComposedReading(*parts, answer.tree, said=said, certainty=answer.certainty)
-            if reading.is_trusted:
+            if reading.is_trusted or read.is_sure:  # no such edge: hardly another meaning is asked for
                 found.setdefault(reading.expression, reading)
         return self._composed(read, found)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from kbkit.answers.answer_set import AnswerSet
-from kbkit.answers.syntax import Aggregate, Comparison, Condition, Expression, Filter, Group, OtherAttribute
+from kbkit.answers.syntax import Aggregate, Comparison, Condition, Expression, Filter, Group, Nodes, OtherAttribute
 from kbkit.errors import KbError
 from kbkit.questions.chain_reading import ChainReading
 from kbkit.questions.clause_reading import ClauseReading
@@ -15,7 +15,7 @@ from kbkit.questions.elements import Elements
 from kbkit.questions.read import Read
 from kbkit.questions.share_words import AskedShare, ShareParts, share_parts
 
-_MAX_SPLITS = 6
+_MAX_SPLITS = 7
 """Limit on the ways to split a question: the parts of each are read."""
 
 
@@ -44,13 +44,14 @@ class ShareReading:
 
     def _split(self, asked: AskedShare, split: ShareParts) -> FoundShare | None:
         """Return the share of a question that is split in a way; None if a part of it cannot be read."""
-        whole = self._set(split.whole)
+        whole = self._set(split.whole) if split.whole else self._all(split.parts[0])
         if whole is None:
             return None
         tree, parts, certainty = whole[0], [whole[1]], whole[2]
         groups: tuple[Group, ...] = ()
         if asked.group:
-            grouped = self._groups(f"number of {split.whole} {asked.group}", tree)
+            counted = split.whole or split.parts[0]
+            grouped = self._groups(f"number of {counted} {asked.group}", tree if split.whole else None)
             if grouped is None:
                 return None
             groups, certainty = grouped[0], min(certainty, grouped[2])
@@ -91,8 +92,15 @@ class ShareReading:
                 return None
         return tree, read.best, read.confidence
 
+    def _all(self, text: str) -> tuple[Expression, ClauseReading | ChainReading, float] | None:
+        """Return all nodes of the type of a text; None if it does not say which of them count."""
+        part = self._set(text)
+        if part is None or not isinstance(part[0], Filter):
+            return None
+        return Nodes(self.elements.session.resolved(part[0]).type), part[1], part[2]
+
     def _groups(
-        self, text: str, whole: Expression
+        self, text: str, whole: Expression | None
     ) -> tuple[tuple[Group, ...], ClauseReading | ChainReading, float] | None:
         """Return the groups of a question for the number of some nodes for each of them."""
         try:
@@ -103,7 +111,7 @@ class ShareReading:
         if best is None or not read.is_sure or not isinstance(best.tree, Aggregate):
             return None
         is_count = best.tree.op == "count" and best.tree.groups and not best.tree.columns
-        if not is_count or str(replace(best.tree, groups=()).source) != str(whole):
+        if not is_count or (whole is not None and str(best.tree.source) != str(whole)):
             return None
         return best.tree.groups, best, read.confidence
 

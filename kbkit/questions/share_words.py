@@ -23,11 +23,11 @@ _SHARE = re.compile(
 _GROUP = re.compile(r"^(?P<rest>.+?),?\s+(?P<group>(?:by|per|(?:for|in|of|at|from) (?:each|every))\s+\S.*)$", re.I)
 _GROUP_INSIDE = re.compile(
     r"^(?P<before>.+?)\s+(?P<group>(?:by|per|(?:for|in|of|at|from) (?:each|every))\s+\w+)"
-    r"\s+(?P<after>(?:that|who|which|with|without|having)\s.+)$",
+    r"\s+(?P<after>(?:that|who|which|with|without|having|is|are|was|were|has|have|had)\s.+)$",
     re.I,
 )
 _EACH = re.compile(r"\b(?:per|each|every)\b", re.I)
-_OTHER_NOUNS = re.compile(r"\b(?:proportion|fraction)\b", re.I)
+_OTHER_NOUNS = re.compile(r"\b(?:proportion|fraction)\b|%", re.I)
 _AMONG = re.compile(r"^(?P<part>.+?)\s+(?:among|amongst|within|out of)\s+(?:(?:all|the|our)\s+)*(?P<whole>.+)$", re.I)
 _BE = frozenset("is are was were".split())  # noqa: SIM905
 _FINITE = _BE | frozenset("has have had do does did can could will don doesn didn isn aren wasn weren".split())  # noqa: SIM905
@@ -46,7 +46,10 @@ class AskedShare(NamedTuple):
 
 
 class ShareParts(NamedTuple):
-    """The text for all nodes, and ways to say those that count, the best first."""
+    """The text for all nodes, and ways to say those that count, the best first.
+
+    Without a text for them, they are all nodes of the type of those that count.
+    """
 
     whole: str
     parts: tuple[str, ...]
@@ -91,6 +94,7 @@ def share_parts(rest: str) -> Iterator[ShareParts]:
             yield ShareParts(" ".join(words[:at]), (rest, f"which {rest}"))
     if len(words) > 1:
         yield ShareParts(words[-1], (rest,))
+    yield ShareParts("", (rest,))
 
 
 def _at_verb(words: list[str], folded: list[str], at: int) -> ShareParts:
