@@ -76,8 +76,7 @@ def test_the_command_shows_both_counts(kb: KnowledgeBase, here: Any) -> None:
     told = reply(kb.ask("What percentage of members in Holt are older than 45?"))
     assert told.value_text == "66.67% (2 of 3 nodes)"
     assert told.phrase == (
-        "percentage of members (by town) of the town Holt that are among members (by town) of the town Holt whose age"
-        " is more than 45"
+        "percentage of members of the town Holt that are among members of the town Holt whose age is more than 45"
     )
 
 
