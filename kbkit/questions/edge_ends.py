@@ -166,7 +166,7 @@ class EdgeEnds:
                     tree = self._reached(relation, condition, end, other)
                     yield EdgeAnswer(tree, relation, attribute, rest.text(at), certainty, 1)
         op, used = rest.function
-        is_listed = "their" in rest.words.values() and bool(rest.at(self._known_types(other)))
+        is_listed = bool({*rest.words.values()} & {"their", "with"} and rest.at(self._known_types(other)))
         for attribute, said, _ in self._asked(relation, rest, other, *([] if is_listed else [end.type])):
             is_several = bool({*rest.words.values()} & _SEVERAL - {*label_words(attribute.name)}) and not is_listed
             if not op or not said or is_several or not (op == "values" or is_number(attribute.type)):
