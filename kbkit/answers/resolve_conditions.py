@@ -310,10 +310,10 @@ class ConditionResolver(AttributeResolver):
         if not having:
             return None
         found = [hop for hop in having if all(self.has_edges(hop.moves[0].relation, name) for name in of_edges)]
+        if not found and len(having) == 1:
+            return None
         at, names = next(iter(of_edges.values())), ", ".join(map(str, of_edges))
         if len(found) != 1:
-            if len(having) == 1:
-                return None
             message = f"Several steps lead to the answers by edges with {names}"
             raise self.error(message, at, "Ask for the values of each step in an expression of its own")
         if len(found[0].moves) > 1 or found[0].moves[0].closure:
