@@ -173,12 +173,31 @@ class DateMeasure(AttributeMeasure):
         return cls(name, DATE_TYPES[op] + several, op, dates)
 
 
+@dataclass(frozen=True)
+class EdgeMeasure(AttributeMeasure):
+    """A measure of the edges that are the rows of a :class:`Total`: ``attribute``, also a function of dates."""
+
+    attribute: AttributeMeasure
+
+    @property
+    def written(self) -> str:
+        """The attribute as expressions have it."""
+        return self.attribute.written
+
+    @property
+    def column(self) -> AttributeMeasure:
+        """The measure as a column of the table of the rows, which has a column ``id`` too."""
+        return AttributeMeasure(f"edge {self.name}", self.sql_type)
+
+
 def aggregate_type(op: str, sql_type: str) -> str:
     """Return the DuckDB type of a function (exists, count, sum, avg, min or max) of values of a type."""
     element = sql_type.removesuffix("[]")
     if op == "sum" and not element.startswith("DECIMAL"):
         return "DOUBLE" if element in ("DOUBLE", "FLOAT") else "BIGINT"
-    return {"exists": "BOOLEAN", "count": "BIGINT", "avg": "DOUBLE", "fraction": "DOUBLE"}.get(op, element)
+    if op in ("avg", "fraction", "percentage"):
+        return "DOUBLE"
+    return {"exists": "BOOLEAN", "count": "BIGINT"}.get(op, element)
 
 
 @dataclass(frozen=True)
@@ -297,9 +316,10 @@ class HavingTest:
 class Total:
     """A value of all answers: ``op`` is exists, count, values, sum, avg, min or max, mostly of ``measures``.
 
-    Or op is fraction: the share of the answers that are in ``part``, missing without answers. Several functions
-    (``min, max``) have a measure each. A count among ``groups`` stands for the nodes that its steps reach. ``having``
-    selects groups, and ``limit`` keeps the first rows and ties.
+    Or op is fraction or percentage: the share of the answers that are in ``part``, missing without answers. Several
+    functions (``min, max``) have a measure each. A count among ``groups`` stands for the nodes that its steps reach.
+    ``having`` selects groups, and ``limit`` keeps the first rows and ties. With ``edges``, a step back from the
+    answers, its edges are the rows instead of the answers; :class:`EdgeMeasure` are of these.
     """
 
     op: str
@@ -309,6 +329,7 @@ class Total:
     limit: int | None = None
     having: tuple[HavingTest, ...] = ()
     part: Operator | None = None
+    edges: MeasureStep | None = None
 
     @property
     def is_table(self) -> bool:
@@ -320,7 +341,8 @@ class Total:
         """The value of each function, without groups and order."""
         ops = self.op.split(", ")
         each = [(measure,) for measure in self.measures] if len(ops) > 1 else [self.measures]
-        return tuple(Total(op, measures, part=self.part) for op, measures in zip(ops, each, strict=True))
+        named = zip(ops, each, strict=True)
+        return tuple(Total(op, measures, part=self.part, edges=self.edges) for op, measures in named)
 
     @property
     def counts(self) -> tuple[PathMeasure, ...]:
@@ -328,7 +350,19 @@ class Total:
         measures = (*self.measures, *(order.key for order in self.order))
         counts = [measure for measure in measures if isinstance(measure, PathMeasure)]
         paths = [path for group in self.groups if (path := path_of(group)) is not None]
-        return tuple(dict.fromkeys([*counts, *paths]))
+        followed = [] if self.edges is None else [edges_of(self.edges)]
+        return tuple(dict.fromkeys([*counts, *paths, *followed]))
+
+    @property
+    def edge_measures(self) -> tuple[EdgeMeasure, ...]:
+        """The measures of edges."""
+        measures = (*self.measures, *self.groups, *(order.key for order in self.order))
+        return tuple(dict.fromkeys(measure for measure in measures if isinstance(measure, EdgeMeasure)))
+
+
+def edges_of(step: MeasureStep) -> PathMeasure:
+    """Return a step as a path that ends with its edges."""
+    return PathMeasure((step,), "", of_edges=True)
 
 
 @dataclass(frozen=True)
@@ -398,32 +432,3 @@ class Plan:
     def slots(self) -> tuple[str, ...]:
         """Names of the slots, in the order of their first appearance."""
         return tuple(p.source.name for p in self.parameters if isinstance(p.source, Slot))
-
-
-def conjunction(parts: list[Operator]) -> Operator:
-    """Return the intersection, without redundant parts: ``T & (all of T - X)`` becomes ``T - X``."""
-    typed = [part.type for part in parts if not _is_all_or_complement(part)]
-    node_type = next((t for t in [*typed, *(p.type for p in parts)] if t is not None), None)
-    selected: list[Operator] = []
-    removed: list[Operator] = []
-    for part in dict.fromkeys(parts):
-        if isinstance(part, Difference) and isinstance(part.left, AllNodes) and part.left.type in typed:
-            removed.append(part.right)
-        elif not (isinstance(part, AllNodes) and (part.type is None or part.type in typed)):
-            selected.append(part)
-    if not selected:
-        return parts[0] if len(set(parts)) == 1 else _complements_only(parts, removed)
-    intersection = selected[0] if len(selected) == 1 else Intersection(node_type, tuple(selected))
-    if not removed:
-        return intersection
-    return Difference(intersection, removed[0] if len(removed) == 1 else Union(node_type, tuple(removed)))
-
-
-def _is_all_or_complement(part: Operator) -> bool:
-    return isinstance(part, AllNodes) or (isinstance(part, Difference) and isinstance(part.left, AllNodes))
-
-
-def _complements_only(parts: list[Operator], removed: list[Operator]) -> Operator:
-    if not removed:
-        return next(part for part in [*parts, AllNodes(None)] if part.type is not None or part == AllNodes(None))
-    return Intersection(parts[0].type, tuple(dict.fromkeys(parts)))

@@ -22,7 +22,7 @@ from kbkit.answers.syntax import Expression, Value, combine
 from kbkit.answers.to_sparql import to_sparql, value_sparql
 from kbkit.answers.to_sql import to_sql, value_sql
 from kbkit.answers.total_rows import read_sparql
-from kbkit.answers.totals import finished, fraction_origin, value_frame, value_of
+from kbkit.answers.totals import finished, fraction_origin, spoken, value_frame, value_of, value_text
 from kbkit.assets.arguments import checked
 from kbkit.errors import Command, KbError, MissingExtraError, UnknownNameError
 from kbkit.stores import Stores
@@ -233,6 +233,11 @@ class AnswerSet:
             return ""
         return fraction_origin(total.part, self._session, self._bound, self.ids)
 
+    @property
+    def value_text(self) -> str:
+        """The value as a line of text, a share with what it is of: *12.18% (24 of 197 nodes)*."""
+        return value_text(self.plan.total, self.value, self.value_origin)
+
     def value_table(self) -> pl.DataFrame | None:
         """Return the value as a table; None for an expression that is only a set.
 
@@ -379,7 +384,6 @@ class AnswerSet:
         return f"<AnswerSet {self.expression}{count}>"
 
     def _repr_html_(self) -> str:
-        from kbkit.answers.totals import spoken
         from kbkit.display import html as html_pages
         from kbkit.display.render import cell
 

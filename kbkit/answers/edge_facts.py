@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kbkit.answers.algebra import AttributeCondition, Move
+from kbkit.answers.algebra import AttributeCondition, DateMeasure, Move, Total
 from kbkit.answers.bind import Bindings
 from kbkit.answers.edge_filters import edge_condition
 from kbkit.answers.prover import Triples
@@ -30,22 +30,29 @@ class EdgeFact(NamedTuple):
         return f"[{self.relation}] -> {names[self.tail]}: {self.attribute} {value}"
 
 
-def edge_facts(session: Session, bound: Bindings, proofs: Sequence[Iterable[Triples]]) -> list[list[EdgeFact]]:
-    """Return for each proof the distinct facts of its edges that meet conditions; one for each edge and attribute."""
+def edge_facts(
+    session: Session, bound: Bindings, proofs: Sequence[Iterable[Triples]], total: Total | None = None
+) -> list[list[EdgeFact]]:
+    """Return for each proof the distinct facts of its edges that meet conditions; one for each edge and attribute.
+
+    The facts of the edges that ``total`` is a value of are its attributes too.
+    """
     import polars as pl
 
+    asked = asked_attributes(total)
     ends: dict[tuple[str, tuple[AttributeCondition, ...]], list[pl.DataFrame]] = {}
     for number, triples in enumerate(proofs):
         for relation, heads, tails, conditions in triples:
-            if conditions:
+            if conditions or relation in asked:
                 frame = pl.DataFrame({"kb proof": np.full(len(heads), number), "head": heads, "tail": tails})
                 ends.setdefault((relation, conditions), []).append(frame)
     facts: list[dict[EdgeFact, None]] = [{} for _ in proofs]
     for (relation, conditions), frames in ends.items():
-        names = list(dict.fromkeys(name for condition in conditions for name in condition.attributes))
+        tested = [name for condition in conditions for name in condition.attributes]
+        names = list(dict.fromkeys([*tested, *asked.get(relation, ())]))
         columns = ", ".join(f"{quote(name)}::VARCHAR" for name in names)
         table = quote(session.schema.relation(relation).table)
-        condition = edge_condition(Move(relation, True, "", conditions), bound)
+        condition = edge_condition(Move(relation, True, "", conditions), bound) or "true"
         sql = (
             f'SELECT "kb proof", head, tail, {columns} FROM {table} JOIN kbkit_batch USING (head, tail)'
             f" WHERE {condition} ORDER BY ALL"
@@ -54,3 +61,12 @@ def edge_facts(session: Session, bound: Bindings, proofs: Sequence[Iterable[Trip
         for number, head, tail, *values in found.iter_rows():
             facts[number] |= {EdgeFact(head, relation, tail, n, v): None for n, v in zip(names, values, strict=True)}
     return list(map(list, facts))
+
+
+def asked_attributes(total: Total | None) -> dict[str, list[str]]:
+    """Return the attributes of edges that a value is of, by relation."""
+    if total is None or total.edges is None:
+        return {}
+    measured = [measure.attribute for measure in total.edge_measures]
+    dates = (one.dates if isinstance(one, DateMeasure) else (one,) for one in measured)
+    return {total.edges.moves[0].relation: [one.name for each in dates for one in each]}

@@ -36,12 +36,13 @@ TOTALS = {
     "min": "Write min(expression, attribute), or {min attribute} for nodes",
     "max": "Write max(expression, attribute), or {max attribute} for nodes",
     "fraction": "Write fraction(part of whole)",
+    "percentage": "Write percentage(part of whole)",
 }
 """Functions of whole expressions, with a hint for one that is misplaced."""
 
 
 def not_whole(word: str, text: str, at: int) -> ExpressionError:
     """Return the error for a function of :data:`TOTALS` inside another expression."""
-    beside = "" if word == "fraction" else " or the right side of a comparison"
+    beside = "" if word in ("fraction", "percentage") else " or the right side of a comparison"
     message = f"{word}(...) must be the whole expression{beside}"
     return ExpressionError(message, TOTALS[word], text=text, at=at)

@@ -116,7 +116,7 @@ def _check(text: str, tree: Expression) -> Expression:
     return tree
 
 
-_ARGUMENTS = {"exists": (0, 0), "fraction": (0, 0), "count": (0, 1), "values": (1, 1000)}
+_ARGUMENTS = {"exists": (0, 0), "fraction": (0, 0), "percentage": (0, 0), "count": (0, 1), "values": (1, 1000)}
 """Smallest and largest number of attributes of a function; 1 for others."""
 
 
@@ -220,7 +220,8 @@ def _syntax_error(text: str, error: lark.exceptions.UnexpectedInput) -> Expressi
         return ExpressionError("Unexpected end", f"Expected {_expected(expected, text)}", text=text, at=end)
     before = text[:at].rstrip()
     if "OF" in expected and text[at] in "),":
-        return ExpressionError("fraction needs two sets", "Write fraction(part of whole)", text=text, at=at)
+        word = re.findall(r"\b(?:fraction|percentage)\b(?=\s*\()", before)[-1]
+        return ExpressionError(f"{word} needs two sets", f"Write {word}(part of whole)", text=text, at=at)
     about = _measure_error(text, at, before, expected)
     if about is not None:
         return about

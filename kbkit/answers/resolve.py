@@ -17,9 +17,10 @@ from kbkit.answers.algebra import (
     Plan,
     SavedNodes,
     Union,
-    conjunction,
 )
+from kbkit.answers.conjunctions import conjunction
 from kbkit.answers.errors import not_whole
+from kbkit.answers.last_steps import last_steps
 from kbkit.answers.resolve_conditions import ConditionResolver, is_about_set
 from kbkit.answers.syntax import Nodes, Path, Step
 from kbkit.errors import UnknownNameError, suggest
@@ -42,7 +43,7 @@ class _Resolver(ConditionResolver):
         if not isinstance(tree, syntax.Aggregate):
             return Plan(self.set(tree), tuple(self.parameters.values()), self.text)
         root = self.set(tree.source)
-        total = self.total(tree, root.type)
+        total = self.total(tree, root.type, last_steps(root))
         return Plan(root, tuple(self.parameters.values()), self.text, total)
 
     # -- sets ---------------------------------------------------------------------------------------------------------

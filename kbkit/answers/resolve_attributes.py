@@ -119,15 +119,22 @@ class AttributeResolver(ABC):
             hint = f"Put a text in quotes: {syntax.quoted(other.name)}. "
             raise self.error(error.problem, other.at, hint, *error.hints) from None
 
+    def has(self, node_type: str | None, measure: str | syntax.DateFunction) -> bool:
+        """Return whether nodes of a type have an attribute, or any of those of a function."""
+        own = [a.name for a in self.schema.type(node_type).attributes] if node_type is not None else []
+        return bool({name.casefold() for name in (*OWN_ATTRIBUTES, *own)} & _names(measure))
+
+    def has_edges(self, relation: str, measure: str | syntax.DateFunction) -> bool:
+        """Return whether the edges of a relation have an attribute, or all of those of a function."""
+        return _names(measure) <= {a.name.casefold() for a in self.schema.relation(relation).attributes}
+
     def measured_edges(self, path: PathMeasure, measure: str | syntax.DateFunction, at: int) -> AttributeMeasure | None:
         """Return a measure of the edges of the last step, if these have its attributes and the nodes at its end not."""
-        names = [name.casefold() for name in ((measure,) if isinstance(measure, str) else measure.dates)]
-        own = [*OWN_ATTRIBUTES, *(a.name for a in self.schema.type(path.end).attributes)] if path.end else []
         [move, *others] = path.steps[-1].moves
-        if move.closure or {*names} & {name.casefold() for name in own}:
+        if move.closure or self.has(path.end, measure):
             return None
         relation = self.schema.relation(move.relation)
-        found = {*names} <= {a.name.casefold() for a in relation.attributes}
+        found = self.has_edges(move.relation, measure)
         if others and found and {other.relation for other in others} == {move.relation}:
             message = f"{path.op}(...) needs edges of one period, but [{move.relation}] has conditions with several"
             raise self.error(message, at, "Use one date, or a range such as {attribute >= 2020, attribute < 2022}")
@@ -142,6 +149,10 @@ class AttributeResolver(ABC):
             hint = f"values(..., {written}) lists its values"
             message = f"{op} needs an attribute with numbers, but {measure.text} is {measure.sql_type}"
             raise self.error(message, at, hint)
+
+
+def _names(measure: str | syntax.DateFunction) -> set[str]:
+    return {name.casefold() for name in ((measure,) if isinstance(measure, str) else measure.dates)}
 
 
 def _category(sql_type: str) -> str:

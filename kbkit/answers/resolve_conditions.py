@@ -18,9 +18,11 @@ from kbkit.answers.algebra import (
     AttributeFilter,
     AttributeMeasure,
     Difference,
+    EdgeMeasure,
     Extreme,
     GroupKey,
     HavingTest,
+    Hop,
     Measure,
     MeasureFilter,
     MeasureStep,
@@ -36,6 +38,7 @@ from kbkit.answers.algebra import (
     aggregate_type,
 )
 from kbkit.answers.columns import group_columns
+from kbkit.answers.last_steps import back
 from kbkit.answers.periods import Period, dated, period_of
 from kbkit.answers.resolve_attributes import AttributeOf, AttributeResolver, is_number
 from kbkit.answers.syntax import Key, Name, Slot
@@ -268,43 +271,78 @@ class ConditionResolver(AttributeResolver):
 
     # -- totals -------------------------------------------------------------------------------------------------------
 
-    def total(self, tree: syntax.Aggregate, node_type: str | None) -> Total:
-        """Resolve a value of the nodes of a type."""
-        measures = tuple(self.measure(node_type, column.measure, column.at) for column in tree.columns)
+    def total(self, tree: syntax.Aggregate, node_type: str | None, steps: Sequence[Hop] = ()) -> Total:
+        """Resolve a value of the nodes of a type, or of the edges of one of the last ``steps`` to them."""
+        edges = self.edges(tree, node_type, steps)
+        measures = tuple(self.of_row(node_type, edges, column.measure, column.at) for column in tree.columns)
         several = len(tree.ops) > 1
         measures = measures * len(tree.ops) if several and len(measures) == 1 else measures
         of = tree.ops if several else tree.ops * len(measures)
         for measure, op, number in zip(measures, of, range(len(measures)), strict=True):
             self.check_numbers(op, measure, tree.columns[min(number, len(tree.columns) - 1)].at)
-        groups = tuple(self.group(node_type, group) for group in tree.groups)
+        groups = tuple(self.group(node_type, group, edges) for group in tree.groups)
         measures = measures if several else tuple(dict.fromkeys(measures))
         lists = [m for m in measures if isinstance(m, AttributeMeasure) and m.sql_type.endswith("[]")]
         if groups and lists and len({*measures}) > 1:
             message = f"Groups have several functions of one list only, but {lists[0].name} is a list"
             raise self.error(message, tree.columns[0].at, "Write one expression for each attribute")
-        part = None if tree.part is None else self.part(tree.part, node_type)
-        total = Total(tree.op, measures, tuple(dict.fromkeys(groups)), limit=tree.limit, part=part)
+        part = None if tree.part is None else self.part(tree.op, tree.part, node_type)
+        total = Total(tree.op, measures, tuple(dict.fromkeys(groups)), limit=tree.limit, part=part, edges=edges)
         having = tuple(self.having(total, test) for test in tree.having)
         order = tuple(
             SortKey(
-                self.column(total, key.measure, key.at) if groups else self.measure(node_type, key.measure, key.at),
+                self.column(total, key.measure, key.at)
+                if groups
+                else self.of_row(node_type, edges, key.measure, key.at),
                 key.descending,
             )
             for key in tree.order
         )
         return replace(total, having=having, order=order)
 
-    def part(self, tree: syntax.Expression, node_type: str | None) -> Operator:
+    def edges(self, tree: syntax.Aggregate, node_type: str | None, steps: Sequence[Hop]) -> MeasureStep | None:
+        """Return the step back whose edges are the rows of a value: some attribute is one of them, not of the nodes."""
+        parts: list[syntax.ValueColumn | syntax.Group | syntax.Order] = [*tree.columns, *tree.groups]
+        parts += [] if tree.groups else tree.order
+        written = [(part.measure, part.at) for part in parts if not isinstance(part.measure, syntax.PathFunction)]
+        of_edges = {measure: at for measure, at in written if not self.has(node_type, measure)}
+        having = [hop for hop in steps if any(self.has_edges(hop.moves[0].relation, name) for name in of_edges)]
+        if not having:
+            return None
+        found = [hop for hop in having if all(self.has_edges(hop.moves[0].relation, name) for name in of_edges)]
+        if not found and len(having) == 1:
+            return None
+        at, names = next(iter(of_edges.values())), ", ".join(map(str, of_edges))
+        if len(found) != 1:
+            message = f"Several steps lead to the answers by edges with {names}"
+            raise self.error(message, at, "Ask for the values of each step in an expression of its own")
+        if len(found[0].moves) > 1 or found[0].moves[0].closure:
+            message = f"{names} is an attribute of edges, of which a step has one relation and one period"
+            raise self.error(message, at, "Write [relation] without |, * and +, and dates as a range")
+        return back(found[0], self.schema)
+
+    def of_row(self, node_type: str | None, edges: MeasureStep | None, measure: syntax.Measure, at: int) -> Measure:
+        """Resolve a measure of nodes of a type, or of the ``edges`` if only these have it."""
+        if edges is None or isinstance(measure, syntax.PathFunction) or self.has(node_type, measure):
+            return self.measure(node_type, measure, at)
+        relation = self.schema.relation(edges.moves[0].relation)
+        found = self.own_measure(measure, at, functools.partial(self.edge_attribute, relation))
+        if found.sql_type.endswith("[]"):
+            message = f"{found.name} is a list of each edge, which has no value of its own"
+            raise self.error(message, at, f"Measure it from the nodes: count(-> ..., {found.written})")
+        return EdgeMeasure(found.name, found.sql_type, found)
+
+    def part(self, op: str, tree: syntax.Expression, node_type: str | None) -> Operator:
         """Resolve the set of which a fraction of nodes of a type is."""
         part = self.set(tree)
         if None not in (part.type, node_type) and part.type != node_type:
-            message = f"fraction compares sets of different types, {part.type} and {node_type}"
+            message = f"{op} compares sets of different types, {part.type} and {node_type}"
             raise self.error(message, tree.at, "Both sides need the same type, or *")
         return part
 
-    def group(self, node_type: str | None, group: syntax.Group) -> GroupKey:
-        """Resolve what nodes of a type are grouped by."""
-        measure = self.measure(node_type, group.measure, group.at)
+    def group(self, node_type: str | None, group: syntax.Group, edges: MeasureStep | None = None) -> GroupKey:
+        """Resolve what nodes of a type are grouped by, or the edges that lead to them."""
+        measure = self.of_row(node_type, edges, group.measure, group.at)
         if group.attribute is None:
             return measure
         assert isinstance(measure, PathMeasure)

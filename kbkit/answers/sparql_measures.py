@@ -11,16 +11,19 @@ from kbkit.answers.algebra import (
     AttributeFilter,
     AttributeMeasure,
     DateMeasure,
+    EdgeMeasure,
     Extreme,
     GroupKey,
     Measure,
     MeasureFilter,
+    MeasureStep,
     Move,
     Operator,
     PathMeasure,
     ReachedAttribute,
     Total,
     ValueOf,
+    edges_of,
 )
 from kbkit.schema import Schema
 
@@ -300,12 +303,30 @@ class SparqlMeasures(ABC):
 
     # -- totals -------------------------------------------------------------------------------------------------------
 
-    def values_of(self, root: Operator, measure: Measure, node: str) -> tuple[list[str], str]:
-        """Return lines with a row for each node and value of a measure, and the expression of the value."""
+    def values_of(
+        self, root: Operator, measure: Measure, node: str, edges: MeasureStep | None = None
+    ) -> tuple[list[str], str]:
+        """Return lines with a row for each node and value of a measure, and the expression of the value.
+
+        With ``edges``, a step back from the nodes, there is a row for each edge instead.
+        """
+        rows, edge = self.edge_rows(root, edges, node) if edges is not None else ([], "")
+        if isinstance(measure, EdgeMeasure):
+            item, value = self.item(measure.attribute, edge, of_edges=True)
+            return [*rows, *item], value
+        if rows:
+            inner, value = self.values_of(root, measure, node)
+            return [*rows, *inner], value
         if isinstance(measure, PathMeasure):
             return self.measured(root, measure, node)
         lines, value = self.item(measure, node)
         return [*self.nodes(root, node), *lines], value
+
+    def edge_rows(self, root: Operator, step: MeasureStep, node: str) -> tuple[list[str], str]:
+        """Return lines with a row for each edge of a step back from nodes, and the variable of the edge."""
+        starts = self.nodes(root, node)
+        lines, edge = self.reached(starts, edges_of(step), node)
+        return [f"{{ SELECT DISTINCT {node} {edge} WHERE {{", *indented([*starts, *lines]), "} }"], edge
 
     def nodes(self, root: Operator, node: str) -> list[str]:
         """Return lines with a row for each node."""
@@ -315,7 +336,9 @@ class SparqlMeasures(ABC):
     def aggregated(self, root: Operator, total: Total, node: str, variable: str) -> list[str]:
         """Return a sub-select of the variable ``variable`` with a value of the operator's nodes."""
         inner, value = (
-            (self.nodes(root, node), node) if not total.measures else self.values_of(root, total.measures[0], node)
+            (self.nodes(root, node), node)
+            if not total.measures
+            else self.values_of(root, total.measures[0], node, total.edges)
         )
         having = f" HAVING (COUNT({value}) > 0)" if total.op == "avg" else ""
         return [f"{{ SELECT ({aggregate(total, value)} AS {variable}) WHERE {{", *indented(inner), f"}}{having} }}"]

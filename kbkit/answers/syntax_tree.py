@@ -345,9 +345,9 @@ class Order:
 class Aggregate:
     """A value of a whole set: ``op`` is exists, count, values, sum, avg, min or max, mostly of ``columns``.
 
-    Or op is fraction: the share of the set that is in ``part``. Several of sum, avg, min and max, as in ``min, max``,
-    are of one column or of one each. With ``groups`` there is a row for each group that passes all tests of ``having``.
-    ``limit`` keeps the first rows and those that tie with the last one.
+    Or op is fraction or percentage: the share of the set that is in ``part``. Several of sum, avg, min and max, as in
+    ``min, max``, are of one column or of one each. With ``groups`` there is a row for each group that passes all tests
+    of ``having``. ``limit`` keeps the first rows and those that tie with the last one.
     """
 
     op: str

@@ -45,7 +45,7 @@ from kbkit.answers.sql_parts import (
     measure_sql,
     sql_sign,
 )
-from kbkit.answers.total_sql import TotalSql, best_per_group
+from kbkit.answers.total_sql import TotalSql, best_per_group, edge_rows
 from kbkit.schema import Schema, literal
 
 
@@ -236,11 +236,16 @@ class _Sql:
 
     def total(self, root: Operator, total: Total) -> str:
         """Return the query of a value of an operator's nodes."""
-        return self.total_sql(root).select(total)
+        return self.total_sql(root, total).select(total)
 
-    def total_sql(self, root: Operator) -> TotalSql:
+    def total_sql(self, root: Operator, total: Total | None = None) -> TotalSql:
         """Return what compiles values of an operator's nodes."""
         nodes = self.table(root)
+        if total is not None and (step := total.edges) is not None:
+            within = "" if step.within is None else self.table(step.within)
+            rows = edge_rows(self.schema, total, self.edge_tests(step.moves[0]), nodes, within)
+            nodes = self.new_name("edge")
+            self.steps[nodes] = rows
         return TotalSql(
             self.table(AllNodes(root.type)),
             nodes,

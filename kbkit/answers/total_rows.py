@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kbkit.answers.algebra import Total
+from kbkit.answers.algebra import EdgeMeasure, Total
 from kbkit.answers.columns import TotalColumn, columns, group_columns
 from kbkit.answers.session import Session
 from kbkit.answers.sql_parts import identifier
@@ -31,6 +31,8 @@ def read_sparql(session: Session, total: Total, text: str, timeout: float | None
     frames = {"kbkit_rows": rows}
     if total.is_table and not _is_row(total):
         nodes = [f"c{number}" for number in _node_columns(total)]
+        if total.edges is not None and not total.groups:
+            frames["kbkit_rows"] = rows = rows.rename({rows.columns[answers.width - 1]: "edge"})
         frames["kbkit_iris"] = _iris(session, [iri for name in nodes for iri in rows[name].drop_nulls().to_list()])
     table = read_total(session, total, _sql(total), frames)
     is_scalar = _is_row(total) or (not total.is_table and total.op != "values")
@@ -84,19 +86,22 @@ def _sql(total: Total) -> str:
 
 def _listed_sql(total: Total, table_columns: list[TotalColumn]) -> str:
     cells = ["any_value(i.reference)"]
+    of_edges: list[str] = []
     for number, column in enumerate(table_columns[1:], 1):
         value = _cast(f"c{number}", column.sql_type)
         is_list = column.sql_type.endswith("[]")
         items = f"list_sort(list(DISTINCT {value}) FILTER ({value} IS NOT NULL))"
         cells.append(items if is_list else f"any_value({value})")
+        of_edges += [cells[-1]] if isinstance(column.measure, EdgeMeasure) else []
+    edge = ", edge" if total.edges is not None else ""
     keys = []
     for order, number in zip(total.order, key_columns(total), strict=True):
         sql_type = "BIGINT" if isinstance(order.key, int) else order.key.sql_type
         keys.append((f"any_value({_cast(f'c{number}', sql_type)})", order.descending))
     selected = ", ".join(f"{cell} AS {identifier(c.name)}" for cell, c in zip(cells, table_columns, strict=True))
     return (
-        f"SELECT {selected} FROM kbkit_rows JOIN kbkit_iris i ON i.iri = c0 GROUP BY i.node"
-        f"{limited(keys, total.limit)}{sorted_by(keys, ['i.node'])}"
+        f"SELECT {selected} FROM kbkit_rows JOIN kbkit_iris i ON i.iri = c0 GROUP BY i.node{edge}"
+        f"{limited(keys, total.limit)}{sorted_by(keys, ['i.node', *of_edges])}"
     )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from kbkit.answers.algebra import (
     AttributeMeasure,
+    EdgeMeasure,
     GroupKey,
     Measure,
     Operator,
@@ -34,6 +35,11 @@ class TotalSparql:
     """The lines of the pattern."""
     known: dict[tuple[Measure, str], str] = field(default_factory=dict)
     """The variable of each value of the nodes."""
+    row: str = field(init=False)
+    """The variable of a row: of a node, or of an edge."""
+
+    def __post_init__(self) -> None:
+        self.row = self.answer
 
     def query(self) -> str:
         """Return the query without prefixes."""
@@ -42,8 +48,8 @@ class TotalSparql:
             return self.grouped()
         if total.op == "exists":
             return f"ASK {{\n{_body(text.pattern(self.root, self.answer))}\n}}"
-        if total.op == "fraction":
-            share, variable = self.share(total), text.variable("fraction")
+        if total.part is not None:
+            share, variable = self.share(total), text.variable(total.op)
             body = _body([*text.nodes(self.root, self.answer), *self.lines])
             return f"SELECT ({share} AS {variable}) WHERE {{\n{body}\n}} HAVING (COUNT({self.answer}) > 0)"
         if total.op == "count" and not total.measures:
@@ -65,27 +71,42 @@ class TotalSparql:
         lines = [line.removeprefix("  ") for line in inner]
         return "\n".join([start.removeprefix("{ "), _body(lines), end.removesuffix(" }")])
 
+    def rows(self) -> list[str]:
+        """Return lines with a row for each node, or for each edge that leads to one."""
+        if self.total.edges is None:
+            return self.text.nodes(self.root, self.answer)
+        lines, self.row = self.text.edge_rows(self.root, self.total.edges, self.answer)
+        return lines
+
+    def item(self, measure: AttributeMeasure) -> tuple[list[str], str]:
+        """Return lines that bind a new variable to each value of an attribute of a row, and an expression of it."""
+        if isinstance(measure, EdgeMeasure):
+            return self.text.item(measure.attribute, self.row, of_edges=True)
+        return self.text.item(measure, self.answer)
+
     def share(self, total: Total) -> str:
-        """Add the nodes in the part of a fraction, if they are; return the fraction."""
+        """Add the nodes in the part of a fraction, if they are; return the fraction or percentage."""
         assert total.part is not None
         part = self.text.variable("part")
         inner = [*self.text.distinct(total.part, self.answer), f"BIND({self.answer} AS {part})"]
         self.lines += ["OPTIONAL {", *indented(inner), "}"]
-        return f"xsd:double(COUNT(DISTINCT {part})) / COUNT(DISTINCT {self.answer})"
+        each = "DISTINCT " if total.edges is None else ""  # a node counts with each of its edges
+        times = "100 * " if total.op == "percentage" else ""
+        return f"{times}xsd:double(COUNT({each}{part})) / COUNT({each}{self.answer})"
 
     def values(self, measure: Measure) -> tuple[list[str], str]:
         """Return lines with a row for each node and value, and the value as a term."""
-        lines, value = self.text.values_of(self.root, measure, self.answer)
+        lines, value = self.text.values_of(self.root, measure, self.answer, self.total.edges)
         return lines, plain_variable(value)
 
     # -- a row for each node ------------------------------------------------------------------------------------------
 
     def listed(self) -> str:
         """Return the query of a table with a row for each node, its cells, and the keys for sorting."""
-        self.lines = self.text.nodes(self.root, self.answer)
+        self.lines = self.rows()
         cells = [self.cell(measure) for measure in self.total.measures]
         keys = [self.key(order) for order in self.total.order]
-        selected = " ".join(dict.fromkeys([self.answer, *cells, *keys]))
+        selected = " ".join(dict.fromkeys([self.answer, *cells, *keys, self.row]))
         return f"SELECT {selected} WHERE {{\n{_body(self.lines)}\n}}{self.sorted(keys, self.answer)}"
 
     def cell(self, measure: Measure, best: str = "") -> str:
@@ -96,7 +117,7 @@ class TotalSparql:
             inner, value = self.text.measured(self.root, measure, self.answer)
             self.lines += inner if measure.is_number_of_nodes else ["OPTIONAL {", *indented(inner), "}"]
         else:
-            inner, item = self.text.item(measure, self.answer)
+            inner, item = self.item(measure)
             value = plain_variable(item)
             if best:
                 value = self.text.variable(best.lower())
@@ -127,7 +148,7 @@ class TotalSparql:
     def grouped(self) -> str:
         """Return the query of a table with a row for each group."""
         total, text = self.total, self.text
-        self.lines = text.nodes(self.root, self.answer)
+        self.lines = self.rows()
         groups: list[str] = []
         for group in total.groups:
             groups += self.group(group)
@@ -138,10 +159,10 @@ class TotalSparql:
             return f"SELECT DISTINCT {by} WHERE {{\n{body}\n}}{self.sorted(keys, *groups)}"
         variables = [text.variable(part.op) for part in total.parts]
         selected, grouped = [], ""
-        if total.op == "fraction":
+        if total.part is not None:
             selected, grouped = [f"({self.share(total)} AS {variables[0]})"], f"\nGROUP BY {by}"
         elif not total.measures:
-            selected, grouped = [f"(COUNT(DISTINCT {self.answer}) AS {variables[0]})"], f"\nGROUP BY {by}"
+            selected, grouped = [f"(COUNT(DISTINCT {self.row}) AS {variables[0]})"], f"\nGROUP BY {by}"
         else:  # apart, because in an aggregate a node without a value is an error
             members = self.lines
             lines = [f"{{ SELECT DISTINCT {by} WHERE {{", *indented(members), "} }"]
@@ -168,14 +189,14 @@ class TotalSparql:
             inner, value = self.text.measured(self.root, measure, self.answer)
             self.lines = [*self.lines, *inner]
             return value
-        inner, value = self.text.item(measure, self.answer)
+        inner, value = self.item(measure)
         self.lines = [*self.lines, *inner]
         return value
 
     def group(self, group: GroupKey) -> list[str]:
         """Add the groups of the nodes; return the variables of their columns."""
         if isinstance(group, AttributeMeasure):
-            inner, value = self.text.item(group, self.answer)
+            inner, value = self.item(group)
             self.lines += inner
             return [plain_variable(value)]
         lines, end = self.text.groups(self.root, group, self.answer)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kbkit.answers.algebra import AttributeMeasure, GroupKey, Measure, Operator, PathMeasure, Total
+from kbkit.answers.algebra import AttributeMeasure, EdgeMeasure, GroupKey, Measure, Operator, PathMeasure, Total
 from kbkit.answers.columns import TotalColumn, columns, group_columns
 from kbkit.answers.sql_parts import attribute_values, column_sql, identifier, known_sql, measure_sql, path_values
+from kbkit.schema import Schema
 
 REFERENCE = "{0}.type || '#' || {0}.key"
 """The reference of a node."""
@@ -17,6 +18,8 @@ REFERENCE = "{0}.type || '#' || {0}.key"
 @dataclass(frozen=True)
 class TotalSql:
     """What the SQL of a value reads: ``table`` has the nodes' attributes, and ``nodes`` their ids.
+
+    If the rows are edges, ``nodes`` has a row for each, with the columns of its measures.
 
     ``counts`` and ``reached`` return the name of a table (id, value) with the number of nodes that a path reaches from
     each, and of a table (start, id) with these nodes. ``attributes`` returns the name of the table with the attributes
@@ -38,8 +41,8 @@ class TotalSql:
             return self.grouped(total)
         if total.op == "exists":
             return f'SELECT count(*) > 0 AS "exists"\nFROM {self.nodes}'
-        if total.op == "fraction":
-            return f"SELECT {aggregate(total)} AS fraction\nFROM {self.nodes} s{self.in_part(total)}"
+        if total.part is not None:
+            return f"SELECT {aggregate(total)} AS {total.op}\nFROM {self.nodes} s{self.in_part(total)}"
         if total.op == "count" and not total.measures:
             return f"SELECT count(*) AS count\nFROM {self.nodes}"
         if len(total.parts) > 1:
@@ -49,7 +52,8 @@ class TotalSql:
         if total.is_table:
             return self.listed(total)
         [column] = columns(total)
-        values = f"SELECT value FROM {self.values(total.measures[0])} v SEMI JOIN {self.nodes} n ON n.id = v.id"
+        join = "SEMI JOIN" if total.edges is None or isinstance(total.measures[0], EdgeMeasure) else "JOIN"
+        values = f"SELECT value FROM {self.values(total.measures[0])} v {join} {self.nodes} n ON n.id = v.id"
         if total.op == "values":
             return f"SELECT DISTINCT value AS {identifier(column.name)}\nFROM ({values})\nORDER BY 1"
         return f"SELECT {aggregate(total)} AS {identifier(total.op)}\nFROM ({values})"
@@ -60,6 +64,8 @@ class TotalSql:
 
     def values(self, measure: Measure) -> str:
         """Return a table (id, value) with the values of a measure; a row for each element of a list."""
+        if isinstance(measure, EdgeMeasure):
+            return attribute_values(self.nodes, measure.column)
         if isinstance(measure, AttributeMeasure):
             return attribute_values(self.table, measure)
         return self.counts(measure) if measure.attribute is None else f"({self.path_values(measure)})"
@@ -91,6 +97,7 @@ class TotalSql:
         joins: dict[PathMeasure, str] = {}
         cells = [REFERENCE.format("n")]
         cells += [self.cell(column, joins) for column in columns(total)[1:]]
+        of_edges = [edge_cell(measure) for measure in total.edge_measures]
         named = zip(cells, columns(total), strict=True)
         selected = ", ".join(f"{cell} AS {identifier(column.name)}" for cell, column in named)
         keys = [(self.key(order.key, order.descending, joins), order.descending) for order in total.order]
@@ -98,7 +105,7 @@ class TotalSql:
         counted = "".join(f"\n  LEFT JOIN {self.values(c)} {name} ON {name}.id = s.id" for c, name in joins.items())
         return (
             f"SELECT {selected}\nFROM {self.nodes} s\n  JOIN nodes n ON n.id = s.id{table}{counted}"
-            f"{limited(keys, total.limit)}{sorted_by(keys, ['s.id'])}"
+            f"{limited(keys, total.limit)}{sorted_by(keys, ['s.id', *of_edges])}"
         )
 
     @property
@@ -111,6 +118,8 @@ class TotalSql:
         if isinstance(column.measure, PathMeasure):
             return f"{joins.setdefault(column.measure, f'c{len(joins) + 1}')}.value"
         assert isinstance(column.measure, AttributeMeasure)
+        if isinstance(column.measure, EdgeMeasure):
+            return edge_cell(column.measure)
         name = column_sql(column.measure, self.prefix)
         element = column.sql_type.removesuffix("[]")
         if element != column.sql_type:
@@ -129,8 +138,12 @@ class TotalSql:
 
     def grouped(self, total: Total) -> str:
         """Return the query of a table with a row for each group."""
-        joins, ids = "", []
+        joins, ids, known = "", [], []
         for number, group in enumerate(total.groups, 1):
+            if isinstance(group, EdgeMeasure):
+                ids.append(edge_cell(group))
+                known.append(f"{ids[-1]} IS NOT NULL")
+                continue
             if isinstance(group, PathMeasure):
                 joins += f"\n  JOIN {self.reached(group)} r{number} ON r{number}.start = s.id"
                 joins += f"\n  JOIN nodes g{number} ON g{number}.id = r{number}.id"
@@ -138,8 +151,11 @@ class TotalSql:
                 joins += f"\n  JOIN {self.group_values(group)} g{number} ON g{number}.id = s.id"
             ids.append(f"g{number}.{'id' if isinstance(group, PathMeasure) else 'value'}")
         for number, measure in enumerate(dict.fromkeys(total.measures)):
+            if isinstance(measure, EdgeMeasure):
+                continue
             joins += f"\n  LEFT JOIN {self.values(measure)} v{number or ''} ON v{number or ''}.id = s.id"
         joins += self.in_part(total)
+        joins += f"\nWHERE {' AND '.join(known)}" if known else ""
         table_columns = group_columns(total)
         cells = [self.group_cell(column, total) for column in table_columns]
         selected = ", ".join(f"{cell} AS {identifier(c.name)}" for cell, c in zip(cells, table_columns, strict=True))
@@ -158,8 +174,12 @@ class TotalSql:
         if column.group < 0:
             part = total.parts[column.part]
             number = list(dict.fromkeys(total.measures)).index(part.measures[0]) if part.measures else 0
+            if part.measures and isinstance(part.measures[0], EdgeMeasure):
+                return aggregate(part, edge_cell(part.measures[0]))
             return aggregate(part, f"v{number or ''}.value")
         group = f"g{column.group + 1}"
+        if isinstance(column.measure, EdgeMeasure):
+            return edge_cell(column.measure)
         if column.measure is not None:
             return f"{group}.value"
         return f"{group}.name" if column.name.startswith("name") else REFERENCE.format(group)
@@ -181,10 +201,31 @@ def best_per_group(values: str, groups: str, greatest: bool, number: str) -> str
     return f"SELECT DISTINCT id FROM ({ranked}) WHERE place <= {number}"
 
 
+def edge_rows(schema: Schema, total: Total, tests: Sequence[str], nodes: str, within: str) -> str:
+    """Return the query of the edges of a value: id, of the answer, and a column for each measure.
+
+    They meet the ``tests``, and join the table ``nodes`` of answers with the table ``within``, if any.
+    """
+    assert total.edges is not None
+    [move] = total.edges.moves
+    near, far = ("head", "tail") if move.forward else ("tail", "head")
+    cells = "".join(f", {column_sql(m.attribute)} AS {identifier(m.column.name)}" for m in total.edge_measures)
+    ends = [(near, nodes), *([(far, within)] if within else [])]
+    conditions = [*tests, *(f"{end} IN (SELECT id FROM {table})" for end, table in ends)]
+    table = identifier(schema.relation(move.relation).table)
+    return f"SELECT {near} AS id{cells} FROM {table} WHERE {' AND '.join(conditions)}"
+
+
+def edge_cell(measure: EdgeMeasure) -> str:
+    """Return the SQL of a value of an edge; NaN is missing."""
+    cell = f"s.{identifier(measure.column.name)}"
+    return f"CASE WHEN NOT isnan({cell}) THEN {cell} END" if measure.sql_type in ("DOUBLE", "FLOAT") else cell
+
+
 def aggregate(total: Total, value: str = "value") -> str:
     """Return the SQL of an aggregate of the column ``value``."""
-    if total.op == "fraction":
-        return "count(p.id) / nullif(count(*), 0)"
+    if total.part is not None:
+        return f"{'100 * ' * (total.op == 'percentage')}count(p.id) / nullif(count(*), 0)"
     if not total.measures:
         return "count(*)"
     text = f"{total.op}({'DISTINCT ' * (total.op == 'count')}{value})"

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 from kbkit.answers.algebra import Operator, PathMeasure, Plan, Total
 from kbkit.answers.bind import Bindings
 from kbkit.answers.columns import TotalColumn, columns
+from kbkit.answers.edge_filters import edge_condition
 from kbkit.answers.edge_values import value_attribute
 from kbkit.answers.evaluate import SingleEvaluator
 from kbkit.answers.pairs import ids_of
 from kbkit.answers.session import Session
 from kbkit.answers.sql_parts import attribute_values
-from kbkit.answers.total_sql import TotalSql
+from kbkit.answers.total_sql import TotalSql, edge_rows
 from kbkit.stores.adjacency import Ids
 
 if TYPE_CHECKING:
@@ -43,7 +44,15 @@ def value_frame(plan: Plan, session: Session, bound: Bindings, ids: Ids) -> pl.D
     def part(operator: Operator) -> str:
         return _added(frames, "kbkit_part", pl.DataFrame({"id": ids[evaluator.contains(operator, ids)]}))
 
-    sql = TotalSql(session.table(plan.type), "kbkit_nodes", counts, reached, session.table, edges, part)
+    def within(operator: Operator) -> str:
+        return _added(frames, "kbkit_within", pl.DataFrame({"id": evaluator.members(operator)}))
+
+    rows = "kbkit_nodes"
+    if (step := plan.total.edges) is not None:
+        tests = [edge_condition(move, bound) for move in step.moves if move.conditions]
+        others = "" if step.within is None else within(step.within)
+        rows = f"({edge_rows(session.schema, plan.total, tests, rows, others)})"
+    sql = TotalSql(session.table(plan.type), rows, counts, reached, session.table, edges, part)
     return read_total(session, plan.total, sql.select(plan.total), frames)
 
 
@@ -98,3 +107,12 @@ def spoken(value: Any) -> str:
     if value is None:
         return "no value"
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def value_text(total: Total | None, value: Any, origin: str) -> str:
+    """Return a value as a line of text, a share with what it is of, as :func:`fraction_origin` has it."""
+    from kbkit.display.render import cell
+
+    if total is None or not origin or value is None:
+        return cell(value) if isinstance(value, list | float) else spoken(value)
+    return f"{value:.4g}{'%' * (total.op == 'percentage')} ({origin})"

@@ -90,7 +90,7 @@ class _Builder(lark.Transformer[lark.Token, Any]):
         op, part, _, source, groups, having, order, _, limit = parts
         number = None if limit is None else _positive(limit)
         rows = groups or (), order or (), number, having or ()
-        return Aggregate("fraction", _set(source), (), *rows, op.start_pos or 0, _set(part))
+        return Aggregate(str(op), _set(source), (), *rows, op.start_pos or 0, _set(part))
 
     def columns(self, parts: list[ValueColumn]) -> tuple[ValueColumn, ...]:
         return tuple(parts)

@@ -80,7 +80,7 @@ def explain(plan: Plan, session: Session, bound: Bindings, nodes: Sequence[int])
     involved = {n for proof in proofs for n in _nodes(proof)} | set(nodes)
     names = {node: row.name for node, row in session.stores.nodes.rows(sorted(involved)).items()}
     triples = _triples([row for proof in proofs for row in proof.rows], names)  # one frame: slices of it cost less
-    of_edges = edge_facts(session, bound, [proof.triples for proof in proofs])
+    of_edges = edge_facts(session, bound, [proof.triples for proof in proofs], plan.total)
     starts = [0, *itertools.accumulate(len(proof.rows) for proof in proofs)]
     return [
         Why(node, names[node], triples.slice(start, len(proof.rows)), *_worded(node, proof, names, facts, met))

@@ -215,7 +215,9 @@ def _write_result(
     if explain:
         print_table(result.match_table(), sys.stdout, count=False)
         typer.echo("")
-    if answers.value is not None and len(answers):
+    if answers.value_origin and answers.value is not None:
+        typer.echo(answers.value_text)
+    elif answers.value is not None and len(answers):
         print_value(answers, rendering.cut)
     elif len(answers):
         print_proofs(answers, MAX_PROOFS)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 
 from kbkit.answers.syntax import (
     Aggregate,
@@ -26,49 +25,11 @@ from kbkit.answers.syntax import (
 from kbkit.errors import KbError
 from kbkit.questions.chain_reading import ChainReading
 from kbkit.questions.clause_reading import ClauseReading, WordMatch
+from kbkit.questions.composed_reading import ComposedReading
 from kbkit.questions.edge_words import EdgeWords
 from kbkit.questions.elements import Elements
 from kbkit.questions.expressions import step
 from kbkit.questions.lexicon import label_words
-
-_CERTAINTY = 0.95
-"""How much less certain a reading is than that of the question without the words about edges."""
-
-
-@dataclass(frozen=True)
-class EdgeReading(ClauseReading):
-    """The reading of a question with words about edges; ``rest`` is the reading of the other words."""
-
-    rest: ClauseReading | ChainReading | None = None
-    said: EdgeWords | None = None
-    certainty: float = 0.0
-
-    @cached_property
-    def confidence(self) -> float:
-        """The probability that the answers are exactly right, from 0 to 1."""
-        return _CERTAINTY * self.certainty
-
-    @property
-    def unexplained(self) -> list[str]:
-        """The content words that nothing explains."""
-        return [] if self.rest is None else list(self.rest.unexplained)
-
-    @property
-    def is_trusted(self) -> bool:
-        """Whether it explains every content word and has answers."""
-        return self.rest is not None and self.rest.is_trusted and self.has_answers
-
-    @property
-    def is_beyond_chains(self) -> bool:
-        """Whether no chain expresses it."""
-        return True
-
-    def matches(self) -> list[WordMatch]:
-        """Return what each linked span of the question was matched to."""
-        found = [] if self.rest is None else self.rest.matches()
-        if self.said is None:
-            return found
-        return [*found, WordMatch(self.said.words, f"{self.said.relation.name}.{self.said.attribute.name}", 1.0)]
 
 
 def with_edges(elements: Elements, tree: Expression, said: EdgeWords) -> Expression | None:
@@ -256,7 +217,7 @@ def _last(path: tuple[Expression | Step, ...]) -> str:
 
 def edge_reading(
     elements: Elements, best: ClauseReading | ChainReading, clauses: ClauseReading, said: EdgeWords, certainty: float
-) -> EdgeReading | None:
+) -> ComposedReading | None:
     """Return the reading of a question from that of its other words (``best``, beside the one by clauses)."""
     if best.tree is None:
         return None
@@ -269,4 +230,5 @@ def edge_reading(
     if tree is None:
         return None
     parts = (elements, clauses.links, clauses.clauses, clauses.planner)
-    return EdgeReading(*parts, tree, rest=best, said=said, certainty=certainty)
+    match = WordMatch(said.words, f"{said.relation.name}.{said.attribute.name}", 1.0)
+    return ComposedReading(*parts, tree, parts=(best,), said=(match,), certainty=certainty)

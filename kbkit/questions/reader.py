@@ -7,7 +7,7 @@ executed. A reading that leaves words unexplained, or ignores an operator such a
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import islice
@@ -19,8 +19,10 @@ from kbkit.errors import KbError
 from kbkit.questions.alignment import similarities
 from kbkit.questions.candidates import CandidateFrame, frames
 from kbkit.questions.chain_reading import EXPLAINED, ChainReading
-from kbkit.questions.clause_reading import ClauseReader
-from kbkit.questions.edge_reading import EdgeReading, edge_reading, means_more
+from kbkit.questions.clause_reading import ClauseReader, WordMatch
+from kbkit.questions.composed_reading import ComposedReading
+from kbkit.questions.edge_ends import EdgeEnds
+from kbkit.questions.edge_reading import edge_reading, means_more
 from kbkit.questions.edge_words import EdgeAttributes
 from kbkit.questions.elements import Elements
 from kbkit.questions.kind_nouns import kind_nouns
@@ -39,6 +41,8 @@ from kbkit.questions.plain_text import (
 from kbkit.questions.question import Question
 from kbkit.questions.read import Read
 from kbkit.questions.scoring import PLACES, WEIGHTS, score
+from kbkit.questions.share_reading import ShareReading
+from kbkit.questions.share_words import AskedShare, as_noun, asked_shares
 from kbkit.questions.spelling import Spelling
 from kbkit.questions.taught import Learned, Taught
 from kbkit.questions.values import AttributeValues
@@ -62,6 +66,7 @@ class QuestionReader:
         self._by_clauses = ClauseReader(self.elements)
         self._spelling = Spelling.of(stores)
         self._edges = EdgeAttributes(stores)
+        self._ends = EdgeEnds(self.elements)
         self.use(Taught.of(stores).learned)
 
     @staticmethod
@@ -84,11 +89,53 @@ class QuestionReader:
     def _read(self, text: str) -> Read:
         """Return the readings of a question; raise :class:`KbError` if it is empty."""
         plain = self._plain(text)
-        return self._with_edges(plain, self._read_nodes(text, plain))
+        shares = [] if text.count(" ") > _MAX_SPACES else list(asked_shares(plain))
+        read = self._read_whole(text, plain)
+        if shares and read.is_sure and (plainer := as_noun(plain)) != plain:
+            read = self._read_whole(text, plainer)
+        share = self._share(read, shares) if shares and not read.is_sure else None
+        return read if share is None else self._composed(read, {share.expression: share})
+
+    def _read_whole(self, asked: str, text: str) -> Read:
+        """Return the readings of the text of a question, about edges too."""
+        return self._with_ends(self._with_edges(text, self._read_nodes(asked, text)))
+
+    def _share(self, read: Read, shares: Sequence[AskedShare]) -> ComposedReading | None:
+        """Return the reading of a question that asks for a share, if it is read."""
+        reading, session = ShareReading(self.elements, self._part), self.elements.session
+        for asked in shares:
+            if (found := reading.read(asked)) is not None:
+                parts = (self.elements, read.by_clauses.links, read.by_clauses.clauses, read.by_clauses.planner)
+                session.resolved(found.tree)
+                return ComposedReading(*parts, found.tree, parts=found.parts, certainty=found.certainty)
+        return None
+
+    def _part(self, text: str) -> Read:
+        """Return the reading of a part of a question, also with words about edges."""
+        return self._with_edges(text, self._read_nodes(text, text))
+
+    def _with_ends(self, read: Read) -> Read:
+        """Return the reading of a question that names the ends of an edge and asks for its attributes, or ``read``."""
+        found: dict[str, ComposedReading] = {}
+        parts = (self.elements, read.by_clauses.links, read.by_clauses.clauses, read.by_clauses.planner)
+        for answer in self._ends.read(read.question, read.mentions):
+            if read.is_sure and not answer.is_surely_meant:
+                continue
+            said = (WordMatch(answer.words, f"{answer.relation.name}.{answer.attribute.name}", 1.0),)
+            reading = ComposedReading(*parts, answer.tree, said=said, certainty=answer.certainty)
+            if reading.is_trusted or read.is_sure:  # no such edge: hardly another meaning is asked for
+                found.setdefault(reading.expression, reading)
+        return self._composed(read, found)
+
+    def _composed(self, read: Read, found: Mapping[str, ComposedReading]) -> Read:
+        """Return the only one of some readings; ``read`` if there are none or several, of which none is certain."""
+        if len(found) != 1:
+            return read
+        return Read(read.text, read.question, read.mentions, list, next(iter(found.values())), lambda: False)
 
     def _with_edges(self, text: str, read: Read) -> Read:
         """Return the reading of a question with words about the edges of a step, if there are such, else ``read``."""
-        found: dict[str, EdgeReading] = {}
+        found: dict[str, ComposedReading] = {}
         about_edges = () if text.count(" ") > _MAX_SPACES else list(islice(self._edges.of(text), _MAX_ABOUT_EDGES + 1))
         for said in about_edges if len(about_edges) <= _MAX_ABOUT_EDGES else ():
             if read.is_sure and read.best and not (read.best.tree and means_more(self.elements, read.best.tree, said)):
@@ -99,9 +146,7 @@ class QuestionReader:
             reading = edge_reading(self.elements, rest.best, rest.by_clauses, said, rest.confidence)
             if reading is not None and reading.is_trusted:
                 found.setdefault(reading.expression, reading)
-        if len(found) != 1:  # of several, none is certain
-            return read
-        return Read(read.text, read.question, read.mentions, list, next(iter(found.values())), lambda: False)
+        return self._composed(read, found)
 
     def _read_nodes(self, asked: str, text: str) -> Read:
         """Return the readings of the text of a question, about nodes and their attributes only."""

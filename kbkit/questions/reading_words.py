@@ -64,7 +64,7 @@ class ReadingWords:
         if tree.op == "exists":
             text = f"whether there are {nodes}"
         elif tree.part is not None:
-            text = f"share of {nodes} that are among {self._set(tree.part)}"
+            text = f"{'share' if tree.op == 'fraction' else tree.op} of {nodes} that are among {self._set(tree.part)}"
         elif tree.op == "count":
             text = f"number of different {listed(columns)} of {nodes}" if columns else f"number of {nodes}"
         elif tree.op == "values" and not columns:

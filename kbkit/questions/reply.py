@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kbkit.answers.totals import spoken
-from kbkit.display.render import cell
 from kbkit.questions.understood import (
     ReadingInWords,
     UnderstoodWords,
@@ -37,9 +35,9 @@ class ProvedAnswer(NamedTuple):
 class AskReply:
     """The reply to a question.
 
-    If it ``is_answered``: the ``expression`` it was read as, the ``value`` (None if the question asks for nodes), the
-    number of nodes, and the first ``answers`` with proofs. The nodes of a value are those it was computed from. Else
-    ``refusal`` says in one sentence what could not be read.
+    If it ``is_answered``: the ``expression`` it was read as, the ``value`` (None if the question asks for nodes), also
+    as a text, the number of nodes, and the first ``answers`` with proofs. The nodes of a value are those it was
+    computed from. Else ``refusal`` says in one sentence what could not be read.
     ``phrase`` is the expression in words, ``certainty`` the confidence in words or when the reading was chosen,
     ``words`` what each word was understood as, and ``others`` are the other readings to choose from, best first (all
     if it is not answered). ``is_chosen``: a person chose the reading; ``unused_choice``: why a choice is not used.
@@ -50,6 +48,7 @@ class AskReply:
     confidence: float
     expression: str = ""
     value: Any = None
+    value_text: str = ""
     count: int = 0
     answers: list[ProvedAnswer] = field(default_factory=list)
     refusal: str = ""
@@ -59,11 +58,6 @@ class AskReply:
     others: list[ReadingInWords] = field(default_factory=list)
     is_chosen: bool = False
     unused_choice: str = ""
-
-    @property
-    def value_text(self) -> str:
-        """The value as text."""
-        return cell(self.value) if isinstance(self.value, list | float) else spoken(self.value)
 
 
 def reply(result: AskResult, limit: int = MAX_PROOFS, closest: int = CLOSEST) -> AskReply:
@@ -94,6 +88,7 @@ def reply(result: AskResult, limit: int = MAX_PROOFS, closest: int = CLOSEST) ->
         result.confidence,
         result.expression,
         result.value,
+        answers.value_text,
         nodes.height,
         proved,
         phrase=phrase,

@@ -215,7 +215,7 @@ class Writer:
         if op == "values" and self.one_in(4):
             columns, text = [], ""
         if self.one_in(8):
-            op, columns, text = "fraction", [], ""
+            op, columns, text = self.rng.choice(["fraction", "percentage"]), [], ""
             source = f"{self.of(wanted if not self.one_in(6) else None, 1)} of {source}"
         if (op not in ("values", "exists") and self.one_in(2)) or (op == "values" and not columns):
             groups = [self.group(wanted) for _ in range(self.rng.choice([1, 1, 2]))]

@@ -450,7 +450,7 @@ class Oracle:
             kinds.add(self.kind(source.type, other).removesuffix("[]"))
             theirs = self.measured(source, other)
         elif isinstance(other, syntax.Aggregate):
-            found = self.value(other)
+            found = self.of_rows(other, self.set(other.source))  # whose rows are nodes
             theirs = dict.fromkeys(each, found if other.op == "values" else [] if found is None else [found])
             kinds.add("BIGINT" if other.op in ("count", "avg") else self.column_kind(other))
         else:
@@ -520,7 +520,13 @@ class Oracle:
 
     def value(self, tree: syntax.Aggregate) -> Any:
         """The value of a function of a whole set."""
-        source = self.set(tree.source)
+        from tests.answers.oracle_edges import with_edges
+
+        oracle, rows = with_edges(self, tree, self.set(tree.source))
+        return oracle.of_rows(tree, rows)
+
+    def of_rows(self, tree: syntax.Aggregate, source: Typed) -> Any:
+        """The value of rows: nodes, or copies of them."""
         part = None if tree.part is None else self.set(tree.part)
         if part is not None and None not in (part.type, source.type) and part.type != source.type:
             raise RefusedError("two types")
@@ -555,7 +561,8 @@ class Oracle:
         if tree.op == "exists":
             return bool(refs)
         if tree.part is not None:
-            return len(self.set(tree.part).nodes & set(refs)) / len(refs) if refs else None
+            share = len(self.set(tree.part).nodes & set(refs)) / len(refs) if refs else None
+            return share * 100 if share is not None and tree.op == "percentage" else share
         if not tree.columns:
             return len(refs)
         items = [item for ref in refs for item in values[ref]]

@@ -38,6 +38,10 @@ VALUES: dict[str, Any] = {
         ("person#p2", "Zoë Müller", 0.0),
         ("person#1", "Zoë Müller", 1.0),
     ],
+    "percentage(drug{approved = true} of drug)": 50.0,
+    "percentage(drug{approved = true} of drug{not missing(weight)})": 200 / 3,
+    "percentage(drug of drug{year > 9999})": None,
+    "percentage(drug#1 of drug by approved having percentage > 20)": [(True, 50.0)],
     "fraction(* of gene/protein by year(first_seen))": [(1921, 1.0), (1994, 1.0)],
 }
 
@@ -64,6 +68,7 @@ def test_the_tree() -> None:
     assert "a#1" in str(fill(tree, {"x": "#1"}))
     prints_back(str(tree))
     prints_back("fraction(of of of)")
+    prints_back("percentage(percentage{percentage > 1} of percentage by percentage order by percentage)")
     prints_back("fraction(fraction{fraction > 1} of fraction by fraction)")
 
 
@@ -87,6 +92,8 @@ def test_in_words(small: KnowledgeBase) -> None:
 
 
 ERRORS = [
+    "percentage(drug)",
+    "percentage(drug of person)",
     "fraction(drug)",
     "fraction(drug, person)",
     "fraction(drug of drug of drug)",
@@ -108,6 +115,8 @@ def test_errors(small: KnowledgeBase, text: str, wording: Wording) -> None:
 
 
 COMPLETED: dict[str, tuple[list[str], list[str]]] = {
+    "perc¦": (["percentage("], []),
+    "percentage(drug ¦": (["of ", "& "], []),
     "fra¦": (["fraction("], []),
     "fraction(¦": (["drug"], ["of "]),
     "fraction(drug ¦": (["of ", "& "], []),

@@ -48,6 +48,7 @@ READ = {
     "which course has the highest average grade": "SELECT 'Databases'",
     "which student has the lowest grade": "SELECT 'Rosa Zane'",
     "top 2 students by hours": "VALUES ('Quin Yates'), ('Omar Vale')",
+    "how many hours did Nell Frost spend on Botany": "SELECT 12.5",
     # an attribute of edges that is called what one of other nodes is called in part
     "which students have a fund over 60": "VALUES ('Nell Frost'), ('Quin Yates')",
 }
@@ -57,7 +58,6 @@ REFUSED = (
     "courses with more than 2 students with a grade over 3",
     "students with a blue grade over 3",
     "students with a grade over 3 in Databases and a grade below 3 in Botany",
-    "how many hours did Nell Frost spend on Botany",
 )
 
 

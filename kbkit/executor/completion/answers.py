@@ -270,9 +270,11 @@ def _attributes(vocabulary: Vocabulary, here: AnswersContext) -> list[tuple[str,
         relation = vocabulary.relation(here.relation)
         return [(a.name, a.type, a.label) for a in relation.attributes] if relation is not None else []
     own = [("name", "VARCHAR", ""), ("key", "VARCHAR", "")]
-    if here.type is None:
-        return own
-    return [*((a.name, a.type, a.label) for a in vocabulary.schema.type(here.type).attributes), *own]
+    if here.type is not None:
+        own = [*((a.name, a.type, a.label) for a in vocabulary.schema.type(here.type).attributes), *own]
+    relation, known = vocabulary.relation(here.edges), {name.casefold() for name, _, _ in own}
+    of_edges = relation.attributes if relation is not None else ()
+    return [*own, *((a.name, a.type, a.label) for a in of_edges if a.name.casefold() not in known)]
 
 
 def _attribute_name(name: str) -> str:

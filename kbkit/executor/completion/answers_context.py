@@ -45,6 +45,8 @@ class AnswersContext:
     depth: int = 0
     relation: str = ""
     """The relation in whose braces the cursor is, on the attributes of its edges."""
+    edges: str = ""
+    """The relation of the last step to the nodes of a value, whose columns may be attributes of its edges."""
     is_part: bool = False
     """Whether the cursor is after the first set of a fraction."""
     operator: str = ""
@@ -75,6 +77,8 @@ class CursorReader:
         """The state to restore after a function of dates."""
         self.total: list[str | None] = []
         """The type of the nodes whose columns, groups or order are written, for each open function."""
+        self.edges = ""
+        """The relation of the last step to these nodes."""
 
     def context(self) -> AnswersContext:
         """Return the context at the end of the text."""
@@ -120,7 +124,8 @@ class CursorReader:
         operator = self.conditions[1] if self.conditions is not None and is_single else ""
         at = (path, quote, self.head, node_type, attribute, len(self.paths))
         is_part = len(self.paths) == self.part
-        return AnswersContext(kind, typed, start, *at, is_part=is_part, operator=operator)
+        edges = self.edges if kind == "total_attribute" or self.around_dates == "after_total" else ""
+        return AnswersContext(kind, typed, start, *at, edges=edges, is_part=is_part, operator=operator)
 
     def edge(self, start: int) -> AnswersContext:
         """Return the context inside open brackets."""
@@ -189,7 +194,7 @@ class CursorReader:
         if text == "of" and len(self.paths) == self.part and path.last == "set":
             self.part, self.paths[-1], self.operands[-1] = 0, OpenPath(), None
             return
-        if text == "(" and before == "fraction":
+        if text == "(" and before in ("fraction", "percentage"):
             self.part = len(self.paths) + 1
         if text in ("by", "having") and path.last == "set" and path.lookup not in (":", "all", "@"):
             self.columns(path)
@@ -256,6 +261,7 @@ class CursorReader:
         """Start the columns, groups or order of a value, whose nodes are those of the path before them."""
         if not self.total:
             self.total.append(self.operands[-1] or path.answer)
+            self.edges = path.followed[0][0] if len(path.followed) == 1 else ""
         self.paths[-1] = OpenPath([self.total[-1]], last="set")
         self.state = "total"
 

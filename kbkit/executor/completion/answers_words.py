@@ -20,6 +20,7 @@ TOTALS = [
     CompletionItem("min(", "", "least value of an attribute: min(set, attribute)"),
     CompletionItem("max(", "", "greatest value of an attribute: max(set, attribute)"),
     CompletionItem("fraction(", "", "share of a set that is in another one: fraction(part of whole)"),
+    CompletionItem("percentage(", "", "the same from 0 to 100: percentage(part of whole)"),
 ]
 COUNT = CompletionItem("count(", "count(-> ", "number of nodes that a path reaches")
 FUNCTIONS = [
@@ -41,7 +42,7 @@ SUPERLATIVES = [
     CompletionItem("bottom ", "bottom 3 ", "with the n least values, and ties"),
     CompletionItem("not (", "", "that do not meet a condition"),
 ]
-VALUES = [item for item in TOTALS if item.name not in ("exists(", "fraction(")]
+VALUES = [item for item in TOTALS if item.name not in ("exists(", "fraction(", "percentage(")]
 COLUMNS = {
     ", ": "another attribute",
     "by ": "group by",

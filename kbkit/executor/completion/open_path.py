@@ -17,6 +17,8 @@ class OpenPath:
     arrows: list[str] = field(default_factory=list)
     last: str = ""
     step: tuple[tuple[str, bool], ...] | None = None
+    followed: tuple[tuple[str, bool], ...] = ()
+    """The relations of the last step that has its second set."""
     lookup: str = ""
     """After a type: ``:`` or ``all`` before a name, ``@`` before the name of a set, ``done`` after one; ``count`` at
     the start of a count's path."""
@@ -32,4 +34,5 @@ class OpenPath:
     def add(self, node_type: str | None) -> None:
         """Append a set."""
         self.types.append(node_type)
+        self.followed = self.step or ()
         self.last, self.step, self.lookup = "set", None, ""
