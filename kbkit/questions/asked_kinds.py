@@ -20,6 +20,7 @@ from kbkit.english.question_words import (
     Adjective,
 )
 from kbkit.english.words import is_person, may_be_person, may_be_verb
+from kbkit.questions.act_rules import ActRestriction
 from kbkit.questions.clauses import AskedTarget, is_type
 from kbkit.questions.element_lists import MOST, Element
 from kbkit.questions.elements import MAX_HOPS
@@ -232,6 +233,8 @@ class AskedPlanner(TimePlanner):
         links = [r.label for r in self.clauses.restrictions]
         links += [self.clauses.most.label] if self.clauses.most else []
         found = [link.labels[0].type for link in links if link is not None and link.labels and link.labels[0].attribute]
+        found += [self.elements.all[most.hop].source for most in (self.clauses.most,) if most and most.hop >= 0]
+        found += [r.act.kind for r in self.clauses.restrictions if isinstance(r, ActRestriction)]
         return found + [one.type for r in self.clauses.restrictions for value in r.values for one in value.values[:1]]
 
     def _owners(self, tree: Expression) -> Expression:

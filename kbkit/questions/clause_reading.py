@@ -28,6 +28,7 @@ from kbkit.english.question_words import DWELLING, LIGHT_VERBS, OUTCOMES
 from kbkit.english.types import type_noun
 from kbkit.english.words import may_be_person, may_be_verb
 from kbkit.errors import KbError
+from kbkit.questions.acts import acts
 from kbkit.questions.amount_links import with_amounts
 from kbkit.questions.answer_kinds import content, keeps_most, other_kind
 from kbkit.questions.candidates import Topic
@@ -126,7 +127,7 @@ class ClauseReader:
 
     def _read(self, question: Question, links: list[QuestionLink]) -> ClauseReading:
         """Return the reading of a question whose links are given."""
-        clauses = read_clauses(question, links)
+        clauses = read_clauses(question, links, acts(self.elements, question, links))
         about = self._nouns.about(question, links)
         events = (target.label is not None and is_participle(target.label.text) for target in clauses.targets)
         if all(events) and (at := self._nouns.asked(question, links)) >= 0:

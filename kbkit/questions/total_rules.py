@@ -165,7 +165,7 @@ def counts(at: Rewriter) -> None:
     at.apply(rf"(?P<label>{L}) counts?(?= (?:by|per|for each|in each) )", ahead)
     phrase = r"(?:how many|(?:the )?(?:total )?(?:numbers?|counts?)(?: of|(?= <C))|count(?: the)?(?: number of)?)"
     at.apply(
-        rf"{phrase} (?:(?:all|of|the|total|times|in|more) )*(?P<held>(?:<C\d+> )*)"
+        rf"{phrase} (?:(?:all|of|the|our|these|those|total|times|in|more) )*(?P<held>(?:<C\d+> )*)"
         rf"(?P<distinct>(?:different |distinct |unique |kinds of |types of )*)(?P<label>{L})",
         use,
     )
