@@ -15,7 +15,7 @@ from kbkit.answers.syntax import Comparison, Expression, Nodes
 from kbkit.english.question_words import SUPERLATIVES
 from kbkit.questions.acts import Act
 from kbkit.questions.attribute_tests import ConditionPart
-from kbkit.questions.clauses import L, Most, N, Restriction, Rewriter, V, is_type
+from kbkit.questions.clauses import AskedTarget, L, Most, Restriction, Rewriter, V
 from kbkit.questions.condition_rules import COMPARED, comparison
 from kbkit.questions.directions import ACTIVE, voice
 from kbkit.questions.expressions import whole_number
@@ -57,7 +57,7 @@ class _Rules:
 
     def _named(self, match: re.Match[str], *, is_agent: bool) -> str | None:
         """Add the condition that the relation holds with the value of a match; return its sign, or None."""
-        act, value = self.known.get(match["verb"]), self.at.link(match["value"])
+        act, value = self._verb(match["verb"]), self.at.link(match["value"])
         if act is None or value is None or value.number or act.kind not in value.node_types:
             return None
         return self._restrict(act, ActRestriction(None, "=", (value,), act=act, is_agent=is_agent))
@@ -72,9 +72,13 @@ class _Rules:
         if clauses.is_who and not act.are_people:
             clauses.is_who, clauses.is_named = False, True
 
+    def _verb(self, word: str) -> Act | None:
+        act = self.known.get(word)
+        return act if act is not None and not act.noun else None
+
     def _act(self, match: re.Match[str]) -> Act | None:
         """Return the relation that the verb of a match says, unless the type beside it is another one."""
-        act, other = self.known.get(match["verb"]), self.at.link(match["type"])
+        act, other = self._verb(match["verb"]), self.at.link(match["type"])
         is_other = act is not None and other is not None and {one.type for one in other.types()[:1]} != {act.kind}
         return None if is_other else act
 
@@ -115,6 +119,66 @@ class _Rules:
             if not is_pair:
                 self.at.apply(pattern, use)
 
+    def nouns(self) -> None:
+        """``the students of X``, ``X's supervisor``, ``without dependencies``, ``the most students``."""
+
+        def of(match: re.Match[str]) -> str | None:
+            act, value = self._noun(match), self.at.link(match["value"])
+            if act is None or value is None or act.kind not in value.node_types:
+                return None
+            found = ActRestriction(None, "=", (value,), act=act, is_agent=act.noun > 0)
+            if act.is_twice:
+                found = ActRestriction(None, "=", act=act, is_agent=act.noun > 0, inner=found)
+            return self._restrict(act, found)
+
+        def lacking(match: re.Match[str]) -> str | None:
+            act = self._noun(match)
+            found = act and ActRestriction(None, "=", (), negated=True, act=act, is_agent=act.noun < 0)
+            return self._restrict(act, found) if act and found and not act.is_twice else None
+
+        def counted(match: re.Match[str]) -> str | None:
+            act = self._noun(match)
+            return None if act is None else self._counted(match, act, is_agent=act.noun < 0)
+
+        def most(match: re.Match[str]) -> str | None:
+            act = self._noun(match)
+            return None if act is None else self._most(match, act, is_agent=act.noun < 0)
+
+        def how_many(match: re.Match[str]) -> str | None:
+            if (sign := of(match)) is not None:
+                self.at.clauses.targets.append(AskedTarget(None, "count"))
+            return sign
+
+        noun, value = "(?P<noun>[a-z]+)", f"(?:the )?(?P<value>{V})"
+        have = f"{_WHO}(?:has|have|had|having|with)"
+        has = "(?:does|do|did|has|have)"
+        self.at.apply(rf"how many {noun} {has} {value}(?: have| had| got)?(?= $)", how_many)
+        self.at.apply(rf"{noun} of {value}(?! <L)", of)
+        self.at.apply(rf"{value} s {noun}(?! <L)", of)
+        self.at.apply(rf"(?:without|{have} no|lacking)(?: (?:any|a|an|other))* {noun}", lacking)
+        self.at.apply(rf"{have} (?:the )?(?P<word>most|fewest|least) {noun}(?= $)", most)
+        self.at.apply(rf"{have} {COMPARED} {noun}", counted)
+
+    def _noun(self, match: re.Match[str]) -> Act | None:
+        act = self.known.get(match["noun"])
+        return act if act is not None and act.noun else None
+
+    def _counted(self, match: re.Match[str], act: Act, *, is_agent: bool) -> str | None:
+        """Add the condition that a number of nodes is beside those that are meant."""
+        if act.is_twice:
+            return None
+        op, number = comparison(match["op"]), self.at.linked(match["number"])
+        return self._restrict(act, ActRestriction(None, op, number, operand="act", act=act, is_agent=is_agent))
+
+    def _most(self, match: re.Match[str], act: Act, *, is_agent: bool) -> str | None:
+        """Note that the nodes are meant with the most, or fewest, beside them."""
+        if act.is_twice or self.at.clauses.most is not None:
+            return None
+        self._asked(act)
+        hop = act.done if is_agent else act.by
+        self.at.clauses.most = Most(None, SUPERLATIVES[match["word"]], is_use=True, hop=hop)
+        return f"{match['who'] or ''} <S0>"
+
     def chained(self) -> None:
         """``papers that cite papers cited by X``, ``trained by someone that X trained``."""
 
@@ -153,20 +217,12 @@ class _Rules:
         """``papers that cite more than 3 others``, ``cited by at least two other papers``, ``the most people``."""
 
         def counted(match: re.Match[str]) -> str | None:
-            act, op, number = self._act(match), comparison(match["op"]), self.at.linked(match["number"])
-            if act is None:
-                return None
-            found = ActRestriction(None, op, number, operand="act", act=act, is_agent=not _is_done(match))
-            return self._restrict(act, found)
+            act = self._act(match)
+            return None if act is None else self._counted(match, act, is_agent=not _is_done(match))
 
         def most(match: re.Match[str]) -> str | None:
             act = self._act(match)
-            if act is None or self.at.clauses.most is not None:
-                return None
-            self._asked(act)
-            hop = act.by if _is_done(match) else act.done
-            self.at.clauses.most = Most(None, SUPERLATIVES[match["word"]], is_use=True, hop=hop)
-            return f"{match['who'] or ''} <S0>"
+            return None if act is None else self._most(match, act, is_agent=not _is_done(match))
 
         others = rf"(?: (?:others?|people|persons|times|often|different|of|our|the|them))*(?: (?P<type>{L}))?"
         verb = rf"{_WHO}{_HAVE}(?P<verb>[a-z]+){_TO}"
@@ -187,7 +243,7 @@ def same_type(at: Rewriter) -> None:
     if not at.acts:
         return
     rules = _Rules(at, at.acts)
-    for read in (rules.nobody, rules.numbers, rules.names, rules.chained):
+    for read in (rules.nobody, rules.numbers, rules.names, rules.nouns, rules.chained):
         read()
     if at.clauses.is_named:
         at.text = at.text.replace(" who ", " which ", 1)
