@@ -147,7 +147,6 @@ CONCEPTS: dict[str, tuple[str, ...]] = {
     "size": ("area", "population", "length", "number"),
     **dict.fromkeys(COUNTED, ("population", "inhabitants")),
     "when": ("date", "year", "time"),
-    **dict.fromkeys(_words("write writes wrote written writing"), ("author", "writer")),
     "where": ("place", "location"),
     **dict.fromkeys(CLASSES, ("kind", "type", "sort", "category", "class", "genre")),
     **dict.fromkeys(
