@@ -29,6 +29,7 @@ from kbkit.questions.lexicon import label_words
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.question_link import QuestionLink
 from kbkit.questions.time_and_place import TimePlanner
+from kbkit.questions.units import UNITS
 from kbkit.questions.ways import NotReadError
 
 _COUNTING = frozenset(("count", "number", "total", "quantity"))
@@ -291,6 +292,7 @@ class AskedPlanner(TimePlanner):
             return target
         is_sum = target.label.text.casefold() in COUNTED and option.type not in self._conditioned()
         grouped = [link.types()[0].type for link in self.clauses.groups if is_type(link)]
+        is_sum |= target.label.text.casefold() in UNITS  # how many kilos did we take
         is_sum |= bool(self.clauses.groups) and option.type not in grouped  # the number of docks per area
         after = list(self._tokens[target.label.last : target.label.last + 2])
         is_sum |= after in (["have", "been"], ["has", "been"]) or (

@@ -50,8 +50,6 @@ _INFERRED = 0.75
 _OWN_NAME = 0.95
 """Least similarity of a word to the name of the only type of a KB that it means."""
 _SINCE = ("since", "from", "until", "start", "end")
-_MEANT = dict.fromkeys(("author", "authors", "authored"), "write")
-"""Verbs that words of relations mean and that are not derived from them."""
 _MAX_DENSE = 2_000
 _MAX_STARTS = 4_096
 """Nodes whose hops are kept."""
@@ -83,8 +81,6 @@ class Elements:
         words = {relation.name: [*relation.words, *of] for relation, of in phrased_words(schema, texts).items()}
         taught = Taught.of(stores).synonyms
         synonyms = {n: [*words.get(name, ()), *taught.get(name, ())] for n, name in enumerate(names)}
-        for number, relation in enumerate(relations):
-            synonyms[number] += [_MEANT[word] for word in label_words(relation[0]) if word in _MEANT]
         self.labels = KindLabels(texts, synonyms)
         self.is_verbal = [
             any(w.endswith("ed") or w in PARTICIPLES | PASTS for w in label_words(text[0])) for text in texts

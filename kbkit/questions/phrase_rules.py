@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
+from kbkit.english.question_words import CLASSES
 from kbkit.english.words import is_participle as is_past
 from kbkit.english.words import is_plural, lemmas_of
 from kbkit.questions.absence_rules import is_boolean
 from kbkit.questions.clauses import SUPERLATIVE, L, Rewriter, V, is_type
 from kbkit.questions.link_words import is_participle
+from kbkit.questions.units import UNITS
 
 _DATA = (
     "database|data|dataset|data set|system|systems|records?|files?|lists?|catalogue|catalog|tables?|registry|register|"
@@ -81,6 +84,25 @@ def asides(at: Rewriter) -> None:
         options = label.attributes()[:1] if label is not None and not is_type(label) else []
         return match["label"] if any(not one.is_number and not one.is_boolean for one in options) else None
 
+    def kind(match: re.Match[str]) -> str | None:
+        label, of = at.link(match["label"]), at.link(match["of"])
+        options = of.attributes()[:1] if of is not None and not is_type(of) else []
+        is_class = label is not None and label.text.casefold() in CLASSES and not is_type(label)
+        return match["of"] if is_class and any(not (o.is_number or o.is_boolean) for o in options) else None
+
+    def measured(match: re.Match[str]) -> str | None:
+        label, of = at.link(match["label"]), at.link(match["of"])
+        if label is None or of is None or is_type(label) or is_type(of) or label.text.casefold() not in UNITS:
+            return None
+        kinds = {o.type for o in of.attributes() if not o.is_number}
+        own = tuple(o for o in label.attributes() if o.type in kinds)
+        if not own:
+            return None
+        at.links.append(replace(label, labels=own))  # kilos of honey, of a row's honey and kg
+        return f"<L{len(at.links) - 1}>"
+
+    at.apply(rf"(?P<label>{L}) of (?P<of>{L})(?! <)", measured)
+    at.apply(rf"(?P<label>{L}) of (?P<of>{L})(?! <)", kind)  # per kind of honey, of a column called so
     at.apply(rf"(?P<label>{L}) (?:address|addresses|names?)(?! (?:of|<))", headed)
 
 

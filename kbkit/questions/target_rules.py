@@ -32,8 +32,9 @@ from kbkit.questions.period_rules import period_links, periods
 from kbkit.questions.phrase_rules import asides, ever, ranks
 from kbkit.questions.question import Question
 from kbkit.questions.question_link import QuestionLink
+from kbkit.questions.ranking_rules import rankings
 from kbkit.questions.row_rules import UNSAID, heads, named_rows, names_of, node_pairs, owners_of
-from kbkit.questions.superlative_rules import adverbs, most_among, orders, rankings, superlatives
+from kbkit.questions.superlative_rules import adverbs, most_among, orders, superlatives
 from kbkit.questions.than_rules import entities
 from kbkit.questions.total_rules import amounts, counts, extremes, of_how, on_average, spread, totals
 
