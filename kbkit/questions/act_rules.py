@@ -13,6 +13,7 @@ from decimal import Decimal
 
 from kbkit.answers.syntax import Comparison, Expression, Nodes
 from kbkit.english.question_words import SUPERLATIVES
+from kbkit.english.words import may_be_verb
 from kbkit.questions.acts import Act
 from kbkit.questions.attribute_tests import ConditionPart
 from kbkit.questions.clauses import AskedTarget, L, Most, Restriction, Rewriter, V
@@ -249,6 +250,8 @@ def same_type(at: Rewriter) -> None:
         at.text = at.text.replace(" who ", " which ", 1)
     is_read = any(isinstance(one, ActRestriction) for one in at.clauses.restrictions)
     at.clauses.unread += [f"'{word}'" for word in at.text.split() if word in at.acts and is_read]
+    others = re.findall(r"<C\d+> (?:and|or|but) (?:(?:not|never|also) )*([a-z]+) $", at.text)
+    at.clauses.unread += [f"'{word}'" for word in others if is_read and may_be_verb(word)]  # cites and refutes
 
 
 class ActTests(PairTests):

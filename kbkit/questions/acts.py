@@ -8,7 +8,7 @@ from kbkit.english.agents import done_to
 from kbkit.english.words import lemmas_of, may_be_person, singular
 from kbkit.questions.directions import ACTIVE, agent_of
 from kbkit.questions.elements import Elements
-from kbkit.questions.lexicon import LITERAL
+from kbkit.questions.lexicon import FAINT, LITERAL
 from kbkit.questions.question import Question
 from kbkit.questions.question_link import QuestionLink
 
@@ -33,6 +33,15 @@ def acts(elements: Elements, question: Question, links: list[QuestionLink]) -> d
     words = {token.word for at, token in enumerate(question.tokens) if at not in linked} if elements.typed else ()
     said = {word: _said(elements, word) or _said_by_noun(elements, word) for word in words}
     return {word: act for word, act in said.items() if act is not None}
+
+
+def without_ends(elements: Elements, links: list[QuestionLink]) -> list[QuestionLink]:
+    """Return the links without nouns for an end of a relation, only similar to a type: *students*, to tutors."""
+    return [link for link in links if not (_is_faint(link) and _said_by_noun(elements, link.text.casefold()))]
+
+
+def _is_faint(link: QuestionLink) -> bool:
+    return bool(link.labels) and " " not in link.text and link.labels[0].score < FAINT and bool(link.types())
 
 
 def _said(elements: Elements, word: str) -> Act | None:

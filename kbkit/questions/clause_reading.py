@@ -28,7 +28,7 @@ from kbkit.english.question_words import DWELLING, LIGHT_VERBS, OUTCOMES
 from kbkit.english.types import type_noun
 from kbkit.english.words import may_be_person, may_be_verb
 from kbkit.errors import KbError
-from kbkit.questions.acts import acts
+from kbkit.questions.acts import acts, without_ends
 from kbkit.questions.amount_links import with_amounts
 from kbkit.questions.answer_kinds import content, keeps_most, other_kind
 from kbkit.questions.candidates import Topic
@@ -108,7 +108,7 @@ class ClauseReader:
         """
         links = self._nouns.linked(question, self._linker.links(question, mentions))
         links = with_amounts(self.elements, question, self._measures.linked(question, links))
-        links = with_states(self.elements, question, links)
+        links = without_ends(self.elements, with_states(self.elements, question, links))
         best = self._read(question, links)
         is_sure = best.is_trusted and best.confidence >= _LEAST_OTHER
         return best if is_sure or best.reason == PAIR else self._by_other_links(question, best)
