@@ -59,7 +59,11 @@ class AskedPlanner(TimePlanner):
             raise NotReadError("'how much'")
         [(kind, name)] = numbers
         link = QuestionLink(0, 0, "how much", (LabelOption(kind, name, 1.0, True),))
-        is_one = all(one == kind or self._is_single(one, kind) for one in about)
+        named = {
+            self.elements.type_number(node) for r in self.clauses.restrictions for v in r.values for node in v.nodes
+        }
+        named |= {kind} if name not in self._amounts_of(kind) else set()
+        is_one = all(one in named if one == kind else self._is_single(one, kind) for one in about)
         return AskedTarget(link, "" if is_one else "sum")
 
     def _paid(self, kinds: list[int], *, is_named: bool) -> AskedTarget | None:
@@ -70,8 +74,9 @@ class AskedPlanner(TimePlanner):
         verbs = [word for word in self._tokens if word in PAYING]
         if len(verbs) != 1 or not kinds:
             return None
-        hops = [self.elements.all[hop] for hop in self.elements.from_type(kinds[0]).tolist()]
-        near = {hop.target for hop in hops if not self._is_single(kinds[0], hop.target)} - {kinds[0]}
+        near = self._several_of(kinds[0]) - {kinds[0]}
+        if not any(map(self._amounts_of, near)):
+            near = set().union(*map(self._several_of, near)) - {kinds[0], *near}
         of = kinds[:1] if is_named or any(map(self._amounts_of, kinds)) else sorted(near)
         found = [(kind, name) for kind in of for name in self._amounts_of(kind)]
         if len(found) != 1:
@@ -79,6 +84,14 @@ class AskedPlanner(TimePlanner):
         [(kind, name)] = found
         self._explain(verbs[0])
         return AskedTarget(QuestionLink(0, 0, "how much", (LabelOption(kind, name, 1.0, True),)), "sum")
+
+    def _several_of(self, kind: int) -> set[int]:
+        """Return the types that a node of a type has several nodes of beside it."""
+        return {
+            self.elements.all[hop].target
+            for hop in self.elements.from_type(kind).tolist()
+            if not self.elements.is_single(hop)
+        }
 
     def _amounts_of(self, kind: int) -> list[str]:
         """Return the attributes of a type that are amounts of money, by their names; prices of one piece are none."""

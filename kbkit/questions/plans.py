@@ -135,13 +135,14 @@ class Planner(RelatedPlanner):
         """Return the type of the nodes that the question is about."""
         context = self._types_in(self.clauses.context)
         groups = self._types_in(self.clauses.groups)
+        columns = [o.type for link in self.clauses.groups for o in link.attributes()[:1] if o.score == 1]
         if self.clauses.head is not None:
             return self._of_head(self.clauses.head, context)
         for target in totals:
             if target.label is not None:
                 if target.total == "count" and is_type(target.label):
                     return self._types_in([target.label])[0]
-                return self._attribute(target.label, [*context, *groups]).type
+                return self._attribute(target.label, [*context, *(groups or columns)]).type  # takings by method of pay
         if context:
             return context[0]
         compared = [node for r in self.clauses.restrictions if r.operand == "node" for node in r.values[0].nodes[:1]]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from kbkit.english.question_words import ADJECTIVES, EXTREMES, PAYING, SUPERLATIVES, TOTALS, goodness
 from kbkit.questions.clauses import SUPERLATIVE, AskedTarget, L, Rewriter, V, is_type
 from kbkit.questions.expressions import is_date as is_date_name
+from kbkit.questions.label_option import LabelOption
 from kbkit.questions.lexicon import label_words
 
 _TOTALS: dict[str, str] = {**TOTALS, "avg": "avg", "overall": "sum", **EXTREMES}
@@ -141,8 +143,27 @@ def amounts(at: Rewriter) -> None:
         rf"how much(?: money)?(?P<before>(?: \S+){{1,4}}) (?P<verb>[a-z]+) (?:in|on|for) (?P<label>{L}){whole}(?= $)",
         paid,
     )
+
+    def done(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        if at.clauses.targets or label is None or is_type(label) or label.text.casefold() not in PAYING:
+            return None
+        whom = at.link(match["whom"])
+        if whom is not None and not is_type(whom):
+            return None
+        at.clauses.is_how_much = True
+        if whom is None:
+            at.clauses.events.append(replace(label, labels=(LabelOption(label.labels[0].type),)))
+        return f"{match['before']} {match['whom'] or ''}"  # how much has Ann paid us, of payments with a date
+
+    us = f"(?: (?:us|me|you|them|back|out|so far))*(?: (?:to )?(?:the|our|their) (?P<whom>{L}))?"
+    aux = "(?:has|have|had|did|does|do|was|were|been|we|they)"
+    end = rf"(?={whole} (?:$|<C|(?:by|in|with|on|from|for|to|via) <C))"
+    at.apply(rf"how much(?: money)?(?P<before>(?: {aux}| <C\d+>)*) (?P<label>{L}){us}{end}", done)
     at.apply(r"what(?: do| does| did)?(?=(?: <C\d+>)+ (?:has|have|had|keeps?) (?:in|on) )", use)
     at.apply(rf"how much(?: money)?(?! {L} (?:do|does|did|is|was|has|have))", use)
+    if at.clauses.is_how_much:
+        at.apply("(?:altogether|in total|overall|in all|so far)(?= (?:$|<C))", lambda _: "")
 
 
 def counts(at: Rewriter) -> None:
