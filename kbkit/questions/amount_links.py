@@ -109,7 +109,17 @@ def _with_rates(elements: Elements, question: Question, links: Sequence[Question
             text = question.text[question.tokens[at].start : question.tokens[end + 1].end]
             others = [one for one in links if one.last <= at or one.first > end + 1]
             return sorted([*others, QuestionLink(at, end + 2, text, (rate,))], key=lambda one: one.first)
+    for at in range(len(words) - 2):
+        is_compared = words[at] in _COMPARED and words[at + 1] in ("a", "an", "per")
+        rate = _rate(elements, stem(words[at + 2])) if is_compared else None
+        if rate is not None:  # who charges more per hour
+            text = question.text[question.tokens[at + 1].start : question.tokens[at + 2].end]
+            others = [one for one in links if one.last <= at + 1 or one.first > at + 2]
+            return sorted([*others, QuestionLink(at + 1, at + 3, text, (rate,))], key=lambda one: one.first)
     return list(links)
+
+
+_COMPARED = ("more", "less", "most", "least")
 
 
 def _rate(elements: Elements, unit: str) -> LabelOption | None:

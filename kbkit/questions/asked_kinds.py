@@ -79,6 +79,7 @@ class AskedPlanner(TimePlanner):
             near = set().union(*map(self._several_of, near)) - {kinds[0], *near}
         of = kinds[:1] if is_named or any(map(self._amounts_of, kinds)) else sorted(near)
         found = [(kind, name) for kind in of for name in self._amounts_of(kind)]
+        found = [one for one in found if _is_paid(one[1])] or found  # donations, not the costs of events
         if len(found) != 1:
             return None
         [(kind, name)] = found
@@ -324,6 +325,11 @@ class AskedPlanner(TimePlanner):
 
 _NAME = re.compile(r"(?=.*[a-z])[^\W\d_][^\d_]*")
 """A key that is a name: words without digits, not all in capitals."""
+
+
+def _is_paid(name: str) -> bool:
+    """Return whether an attribute is money that changes hands, and no price, by its name."""
+    return not {"amount", "paid", "payment", "donation", "total"}.isdisjoint(label_words(name))
 
 
 def _is_price(name: str) -> bool:

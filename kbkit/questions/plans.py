@@ -348,6 +348,8 @@ class Planner(RelatedPlanner):
                 raise NotReadError(f"'{target.label.text}'")  # loans requiring a courier
             return Aggregate("count", tree, (ValueColumn(option.attribute),))
         option = self._summed(target.label, target.total)
+        if option.type != self.focus:
+            raise NotReadError(f"'{target.label.text}' of other nodes")
         return Aggregate(target.total, tree, (ValueColumn(option.attribute),))
 
     def _beside(self, tree: Expression, total: AskedTarget, plain: list[AskedTarget]) -> Expression:

@@ -13,6 +13,8 @@ from kbkit.questions.lexicon import label_words
 
 _TOTALS: dict[str, str] = {**TOTALS, "avg": "avg", "overall": "sum", **EXTREMES}
 _TOTAL = "|".join(_TOTALS)
+_SAID = 0.85
+"""Least score of a label that a verb of paying says."""
 
 
 def totals(at: Rewriter) -> None:
@@ -125,6 +127,7 @@ def spread(at: Rewriter) -> None:
 
 def amounts(at: Rewriter) -> None:
     """``how much does Brown have in savings``: an amount that the rest of the question tells."""
+    is_first = at.text.startswith((" how much ", " so how much ", " and how much "))
 
     def use(_: re.Match[str]) -> str:
         at.clauses.is_how_much = True
@@ -146,7 +149,8 @@ def amounts(at: Rewriter) -> None:
 
     def done(match: re.Match[str]) -> str | None:
         label = at.link(match["label"])
-        if at.clauses.targets or label is None or is_type(label) or label.text.casefold() not in PAYING:
+        is_paid = label is not None and label.text.casefold() in PAYING and label.labels[0].score >= _SAID
+        if at.clauses.targets or label is None or is_type(label) or not is_paid:
             return None
         whom = at.link(match["whom"])
         if whom is not None and not is_type(whom):
@@ -162,7 +166,7 @@ def amounts(at: Rewriter) -> None:
     at.apply(rf"how much(?: money)?(?P<before>(?: {aux}| <C\d+>)*) (?P<label>{L}){us}{end}", done)
     at.apply(r"what(?: do| does| did)?(?=(?: <C\d+>)+ (?:has|have|had|keeps?) (?:in|on) )", use)
     at.apply(rf"how much(?: money)?(?! {L} (?:do|does|did|is|was|has|have))", use)
-    if at.clauses.is_how_much:
+    if at.clauses.is_how_much and is_first:
         at.apply("(?:altogether|in total|overall|in all|so far)(?= (?:$|<C))", lambda _: "")
 
 
