@@ -175,7 +175,7 @@ class Rewriter:
                 words.append(f"<{letter}{number}>")
                 at = link.last
             else:
-                words.append(question.tokens[at].word)
+                words += [question.tokens[at].word] * (at not in question.in_labels)
                 at += 1
         return _SPACES.sub(" ", f" {' '.join(words)} ")
 
