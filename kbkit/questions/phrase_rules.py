@@ -87,7 +87,7 @@ def asides(at: Rewriter) -> None:
     def kind(match: re.Match[str]) -> str | None:
         label, of = at.link(match["label"]), at.link(match["of"])
         options = of.attributes()[:1] if of is not None and not is_type(of) else []
-        is_class = label is not None and label.text.casefold() in CLASSES and not is_type(label)
+        is_class = label is None or (label.text.casefold() in CLASSES and not is_type(label))
         return match["of"] if is_class and any(not (o.is_number or o.is_boolean) for o in options) else None
 
     def measured(match: re.Match[str]) -> str | None:
@@ -103,6 +103,7 @@ def asides(at: Rewriter) -> None:
 
     at.apply(rf"(?P<label>{L}) of (?P<of>{L})(?! <)", measured)
     at.apply(rf"(?P<label>{L}) of (?P<of>{L})(?! <)", kind)  # per kind of honey, of a column called so
+    at.apply(rf"(?P<label>)(?<= per )(?:{'|'.join(CLASSES)}) of (?P<of>{L})(?! <)", kind)
     at.apply(rf"(?P<label>{L}) (?:address|addresses|names?)(?! (?:of|<))", headed)
 
 
