@@ -131,8 +131,8 @@ class ClauseReader:
         clauses = read_clauses(question, links, acts(self.elements, question, links))
         about = self._nouns.about(question, links)
         events = (target.label is not None and is_participle(target.label.text) for target in clauses.targets)
-        is_of_deed = clauses.is_yes_no and question.tokens[0].word in _AUXILIARIES  # did anyone row to the island
-        if all(events) and not is_of_deed and (at := self._nouns.asked(question, links)) >= 0:
+        is_deed = clauses.is_yes_no and question.tokens[0].word in _AUXILIARIES  # did anyone row to the island
+        if all(events) and not is_deed and (at := self._nouns.asked(question, links)) >= 0:
             clauses.nouns.add(question.tokens[at].word)  # staff in Paris: a verb nowhere
         clauses.unexplained = [word for word in clauses.unexplained if word not in about]
         words = [question.tokens[at].word for at in question.content(set())]

@@ -106,6 +106,12 @@ class GroupPlanner(AskedPlanner):
         groups += [Group("name"), *(self._group_of(option) for option in options)]
         return Aggregate("values", tree, (), tuple(dict.fromkeys(groups)))
 
+    def _of_each(self, tree: Expression) -> Expression:
+        """Return nodes beside what they are grouped by: the winner of each category."""
+        if self._is_nameless(self.focus):
+            raise NotReadError("'each'")
+        return self._best_of_groups(tree, [])
+
     def _grouped(self, tree: Expression, totals: list[AskedTarget], plain: list[AskedTarget]) -> Expression:
         found = self._of_group(tree, totals)
         if isinstance(found, Aggregate):

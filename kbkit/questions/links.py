@@ -65,7 +65,6 @@ _ROLE = 0.9
 """Score of a type of people that a noun says by what they do: directors, of people who directed."""
 _PART_OF_LABEL = 0.7
 """Score of a label below which a word is only its first part."""
-_BE = ("is", "are", "was", "were", "not")
 _MAX_INITIALS = 4
 """Letters of an abbreviation up to which it may be the initials of a value."""
 _CLASS = 2
@@ -242,7 +241,7 @@ class Linker:
         states = tuple(self.values.states(words)) if is_phrase else ()
         if states:  # to do, on loan, in progress
             return QuestionLink(span[0], span[-1] + 1, text, (), states)
-        if len(words) == 1 and words[0] in _UNNAMED and (column := self._plain_column(question, span[0])):
+        if len(words) == 1 and words[0] in _UNNAMED and (column := self._partial.plain_column(question, span[0])):
             return QuestionLink(span[0], span[-1] + 1, text, column)
         is_operator |= len(words) == 1 and words[0] in FREQUENT and before in (["most"], ["least"])
         if is_operator or {words[0], words[-1]} & _UNNAMED:
@@ -287,15 +286,6 @@ class Linker:
         if values or nodes:
             return QuestionLink(span[0], span[-1] + 1, text, (), values, nodes)
         return None
-
-    def _plain_column(self, question: Question, at: int) -> tuple[LabelOption, ...]:
-        """Return the column of yes and no that a word which mostly says little is called by: *listed* firms."""
-        before, after = ([token.word for token in question.tokens[n : n + 1]] for n in (max(at - 1, 0), at + 1))
-        is_said = bool(after and self.elements.types_called(stem(after[0]))) or (before[0] in _BE and not after)
-        word = [question.tokens[at].word]
-        kinds = enumerate(self.elements.types) if is_said else ()
-        columns = ((n, one.name) for n, kind in kinds for one in kind.attributes if one.type == "BOOLEAN")
-        return tuple(LabelOption(n, name, 1.0, is_boolean=True) for n, name in columns if label_words(name) == word)
 
     def _number(self, span: range, words: list[str], text: str) -> QuestionLink | None:
         """Return the link of a number, with its unit if some attribute is measured in such units."""

@@ -84,6 +84,13 @@ def asides(at: Rewriter) -> None:
         options = label.attributes()[:1] if label is not None and not is_type(label) else []
         return match["label"] if any(not one.is_number and not one.is_boolean for one in options) else None
 
+    at.apply(rf"(?P<label>{L}) (?:address|addresses|names?)(?! (?:of|<))", headed)
+    _of_kinds(at)
+
+
+def _of_kinds(at: Rewriter) -> None:
+    """``kilos of honey``, ``per kind of honey``: the number beside a column called so, and that column."""
+
     def kind(match: re.Match[str]) -> str | None:
         label, of = at.link(match["label"]), at.link(match["of"])
         options = of.attributes()[:1] if of is not None and not is_type(of) else []
@@ -104,7 +111,6 @@ def asides(at: Rewriter) -> None:
     at.apply(rf"(?P<label>{L}) of (?P<of>{L})(?! <)", measured)
     at.apply(rf"(?P<label>{L}) of (?P<of>{L})(?! <)", kind)  # per kind of honey, of a column called so
     at.apply(rf"(?P<label>)(?<= per )(?:{'|'.join(CLASSES)}) of (?P<of>{L})(?! <)", kind)
-    at.apply(rf"(?P<label>{L}) (?:address|addresses|names?)(?! (?:of|<))", headed)
 
 
 def _done(at: Rewriter) -> None:

@@ -171,10 +171,8 @@ class Planner(RelatedPlanner):
 
     def _listed(self, tree: Expression, plain: list[AskedTarget]) -> Expression:
         """Return nodes, or their values in the order that is asked for."""
-        if self._of_groups() and self.clauses.context and {*plain} == {*self._of_groups()}:
-            if self._is_nameless(self.focus):
-                raise NotReadError("'each'")
-            return self._best_of_groups(tree, [])  # the winner of each category
+        if plain and self.clauses.context and {*plain} == {*self._of_groups()}:  # the winner of each category
+            return self._of_each(tree)
         if not plain and (measure := self._measure_of_rows(tree)):
             return Aggregate("values", tree, (ValueColumn(measure),))
         faint = [target.label for target in plain if target.label is not None]
