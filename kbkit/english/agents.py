@@ -13,6 +13,31 @@ _OTHER_AGENTS = {
 }
 """Nouns for who does something that are not derived from the verb."""
 
+_TAUGHT = ("student", "pupil", "trainee", "apprentice", "protege", "learner")
+_PATIENTS = {
+    **dict.fromkeys(("teach", "coach", "train", "tutor", "instruct"), _TAUGHT),
+    "mentor": (*_TAUGHT, "mentee"),
+    "supervise": ("student", "supervisee", "subordinate"),
+    "advise": ("student", "advisee"),
+    "manage": ("subordinate",),
+    "parent": ("child", "children", "offspring", "kid"),
+    "own": ("subsidiary",),
+    "supply": ("customer", "client"),
+    "depend": ("dependency",),
+    "require": ("dependency", "prerequisite"),
+    "cite": ("reference",),
+}
+"""Nouns for whom or what something is done to that are not derived from the verb."""
+_DONE_TO: dict[str, tuple[str, ...]] = {}
+for _verb, _nouns in _PATIENTS.items():
+    for _noun in _nouns:
+        _DONE_TO[_noun] = (*_DONE_TO.get(_noun, ()), _verb)
+
+
+def done_to(noun: str) -> tuple[str, ...]:
+    """Return the verbs of what is done to those that a noun in the singular means: *teach*, of a *student*."""
+    return _DONE_TO.get(noun, ())
+
 
 def agent_nouns(verb: str) -> set[str]:
     """Return the nouns for who does what a form of a verb says: *requester*, of *requested*, *author*, of *wrote*.

@@ -317,7 +317,8 @@ def absences(at: Rewriter) -> None:
             return None
         return at.restrict(Restriction(label, "missing", (), negated=True))  # trees that have a local name
 
-    some = "(?:that|which|who) (?:do |actually )?(?:have|has|had) (?:an?|any|some)"
+    have = "(?:have|has|had|hold|holds|held|with|having)"
+    some = f"(?<! not )(?<! t )(?<! never )(?:(?:that|which|who) )?(?:do |actually )?{have} (?:an?|any|some)"
     at.apply(rf"{some} (?P<label>{L})(?= (?:$|and|or|but|<S\d+>|<C\d+>))", present)
 
     def said(match: re.Match[str]) -> str | None:

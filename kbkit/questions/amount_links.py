@@ -14,6 +14,7 @@ from kbkit.questions.label_option import LabelOption
 from kbkit.questions.lexicon import label_words, stem
 from kbkit.questions.question import Question
 from kbkit.questions.question_link import QuestionLink
+from kbkit.questions.units import UNITS, unit_of
 
 _SUMMED = frozenset("total combined overall average mean".split())  # noqa: SIM905
 """Words before a type of amounts."""
@@ -50,7 +51,35 @@ _PER = frozenset(("per", "rate", "price", "cost", "fee", "pay", "wage", "salary"
 def with_amounts(elements: Elements, question: Question, links: Sequence[QuestionLink]) -> list[QuestionLink]:
     """Return the links of a question with amounts for the types that are added up, and with rates."""
     found = [_added_up(elements, question, link) for link in links]
-    return _with_rates(elements, question, found)
+    return _with_rates(elements, question, _with_units(elements, question, found))
+
+
+def _with_units(elements: Elements, question: Question, links: Sequence[QuestionLink]) -> list[QuestionLink]:
+    """Return the links with one for the unit that is asked for, the numbers in it: *how many kilos*, *total litres*."""
+    words = [token.word for token in question.tokens]
+    linked = {at for link in links for at in range(link.first, link.last)}
+    for at, word in enumerate(words):
+        is_asked = words[at - 2 : at] == ["how", "many"] or (at > 0 and words[at - 1] in _SUMMED)
+        if at in linked or not is_asked or word not in UNITS:
+            continue
+        numbers = tuple(
+            LabelOption(kind, one.name, 1.0, True)
+            for kind, node_type in enumerate(elements.types)
+            for one in node_type.attributes
+            if is_number(one.type) and _is_in_unit(label_words(one.name), word)
+        )
+        if numbers:
+            token = question.tokens[at]
+            unit = QuestionLink(at, at + 1, question.text[token.start : token.end], numbers)
+            return sorted([*links, unit], key=lambda link: link.first)
+    return list(links)
+
+
+def _is_in_unit(label: list[str], word: str) -> bool:
+    """Return whether a number with the words of a label is in a unit: *volume_l*, in litres."""
+    unit = unit_of(label)
+    is_short = label[-1:] == ["l"] and len(label) > 1 and UNITS[word] == UNITS["litre"]
+    return is_short or (bool(unit) and UNITS[unit] == UNITS[word])
 
 
 def _added_up(elements: Elements, question: Question, link: QuestionLink) -> QuestionLink:
@@ -80,7 +109,17 @@ def _with_rates(elements: Elements, question: Question, links: Sequence[Question
             text = question.text[question.tokens[at].start : question.tokens[end + 1].end]
             others = [one for one in links if one.last <= at or one.first > end + 1]
             return sorted([*others, QuestionLink(at, end + 2, text, (rate,))], key=lambda one: one.first)
+    for at in range(len(words) - 2):
+        is_compared = words[at] in _COMPARED and words[at + 1] in ("a", "an", "per")
+        rate = _rate(elements, stem(words[at + 2])) if is_compared else None
+        if rate is not None:  # who charges more per hour
+            text = question.text[question.tokens[at + 1].start : question.tokens[at + 2].end]
+            others = [one for one in links if one.last <= at + 1 or one.first > at + 2]
+            return sorted([*others, QuestionLink(at + 1, at + 3, text, (rate,))], key=lambda one: one.first)
     return list(links)
+
+
+_COMPARED = ("more", "less", "most", "least")
 
 
 def _rate(elements: Elements, unit: str) -> LabelOption | None:

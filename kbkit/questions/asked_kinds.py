@@ -20,6 +20,7 @@ from kbkit.english.question_words import (
     Adjective,
 )
 from kbkit.english.words import is_person, may_be_person, may_be_verb
+from kbkit.questions.act_rules import ActRestriction
 from kbkit.questions.clauses import AskedTarget, is_type
 from kbkit.questions.element_lists import MOST, Element
 from kbkit.questions.elements import MAX_HOPS
@@ -28,6 +29,7 @@ from kbkit.questions.lexicon import label_words
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.question_link import QuestionLink
 from kbkit.questions.time_and_place import TimePlanner
+from kbkit.questions.units import UNITS
 from kbkit.questions.ways import NotReadError
 
 _COUNTING = frozenset(("count", "number", "total", "quantity"))
@@ -57,7 +59,11 @@ class AskedPlanner(TimePlanner):
             raise NotReadError("'how much'")
         [(kind, name)] = numbers
         link = QuestionLink(0, 0, "how much", (LabelOption(kind, name, 1.0, True),))
-        is_one = all(one == kind or self._is_single(one, kind) for one in about)
+        named = {
+            self.elements.type_number(node) for r in self.clauses.restrictions for v in r.values for node in v.nodes
+        }
+        named |= {kind} if name not in self._amounts_of(kind) else set()
+        is_one = all(one in named if one == kind else self._is_single(one, kind) for one in about)
         return AskedTarget(link, "" if is_one else "sum")
 
     def _paid(self, kinds: list[int], *, is_named: bool) -> AskedTarget | None:
@@ -68,15 +74,25 @@ class AskedPlanner(TimePlanner):
         verbs = [word for word in self._tokens if word in PAYING]
         if len(verbs) != 1 or not kinds:
             return None
-        hops = [self.elements.all[hop] for hop in self.elements.from_type(kinds[0]).tolist()]
-        near = {hop.target for hop in hops if not self._is_single(kinds[0], hop.target)} - {kinds[0]}
+        near = self._several_of(kinds[0]) - {kinds[0]}
+        if not any(map(self._amounts_of, near)):
+            near = set().union(*map(self._several_of, near)) - {kinds[0], *near}
         of = kinds[:1] if is_named or any(map(self._amounts_of, kinds)) else sorted(near)
         found = [(kind, name) for kind in of for name in self._amounts_of(kind)]
+        found = [one for one in found if _is_paid(one[1])] or found  # donations, not the costs of events
         if len(found) != 1:
             return None
         [(kind, name)] = found
         self._explain(verbs[0])
         return AskedTarget(QuestionLink(0, 0, "how much", (LabelOption(kind, name, 1.0, True),)), "sum")
+
+    def _several_of(self, kind: int) -> set[int]:
+        """Return the types that a node of a type has several nodes of beside it."""
+        return {
+            self.elements.all[hop].target
+            for hop in self.elements.from_type(kind).tolist()
+            if not self.elements.is_single(hop)
+        }
 
     def _amounts_of(self, kind: int) -> list[str]:
         """Return the attributes of a type that are amounts of money, by their names; prices of one piece are none."""
@@ -232,6 +248,8 @@ class AskedPlanner(TimePlanner):
         links = [r.label for r in self.clauses.restrictions]
         links += [self.clauses.most.label] if self.clauses.most else []
         found = [link.labels[0].type for link in links if link is not None and link.labels and link.labels[0].attribute]
+        found += [self.elements.all[most.hop].source for most in (self.clauses.most,) if most and most.hop >= 0]
+        found += [r.act.kind for r in self.clauses.restrictions if isinstance(r, ActRestriction)]
         return found + [one.type for r in self.clauses.restrictions for value in r.values for one in value.values[:1]]
 
     def _owners(self, tree: Expression) -> Expression:
@@ -288,6 +306,7 @@ class AskedPlanner(TimePlanner):
             return target
         is_sum = target.label.text.casefold() in COUNTED and option.type not in self._conditioned()
         grouped = [link.types()[0].type for link in self.clauses.groups if is_type(link)]
+        is_sum |= target.label.text.casefold() in UNITS  # how many kilos did we take
         is_sum |= bool(self.clauses.groups) and option.type not in grouped  # the number of docks per area
         after = list(self._tokens[target.label.last : target.label.last + 2])
         is_sum |= after in (["have", "been"], ["has", "been"]) or (
@@ -306,6 +325,11 @@ class AskedPlanner(TimePlanner):
 
 _NAME = re.compile(r"(?=.*[a-z])[^\W\d_][^\d_]*")
 """A key that is a name: words without digits, not all in capitals."""
+
+
+def _is_paid(name: str) -> bool:
+    """Return whether an attribute is money that changes hands, and no price, by its name."""
+    return not {"amount", "paid", "payment", "donation", "total"}.isdisjoint(label_words(name))
 
 
 def _is_price(name: str) -> bool:

@@ -73,12 +73,20 @@ class AttributeTests(Meanings):
         """Return the condition that an attribute has no value, or has one: *stations that have closed*."""
         assert restriction.label is not None
         option = self._attribute(restriction.label, near)
-        test = Condition(option.attribute, "missing", (), restriction.negated)
-        if restriction.negated:
-            every = Filter(Nodes(self.elements.types[option.type].name), (replace(test, negated=False),))
-            if not len(AnswerSet(self.elements.session, every)):
-                raise NotReadError(f"'{restriction.label.text}'")  # all have a date of birth
-        return ConditionPart(option.type, (test,))
+        if not restriction.negated:
+            return self._without(option, near)
+        known = Nodes(self.elements.types[option.type].name)
+        if not len(AnswerSet(self.elements.session, Filter(known, (Condition(option.attribute, "missing", ()),)))):
+            raise NotReadError(f"'{restriction.label.text}'")  # all have a date of birth
+        return ConditionPart(option.type, (Condition(option.attribute, "missing", (), negated=True),))
+
+    def _without(self, option: LabelOption, near: list[int]) -> ConditionPart:
+        """Return the condition that nodes lack an attribute, or any nodes of other types, if all of these have it."""
+        known = Nodes(self.elements.types[option.type].name)
+        tests = (Condition(option.attribute, "missing", ()),)
+        if option.type != near[0] and not len(AnswerSet(self.elements.session, Filter(known, tests))):
+            return ConditionPart(option.type, (), known, negated=True)  # hives that never gave honey: without a harvest
+        return ConditionPart(option.type, tests)
 
     def _amount(self, restriction: Restriction, owner: int) -> LabelOption | None:
         """Return the only number of a type that stands for it: *savings over 100*, of accounts with one each."""
@@ -124,7 +132,7 @@ class AttributeTests(Meanings):
         values = ColumnValues.of(self.elements.session.stores).distinct(self.elements.types[option.type], known)
         negative = [value for value in values if value.casefold() in NO]
         if not negative:  # no insurance, where some have an insurer
-            return ConditionPart(option.type, (Condition(option.attribute, "missing", ()),))
+            return self._without(option, near)
         return ConditionPart(option.type, (Condition(option.attribute, "in", tuple(negative)),))
 
     def _compared(self, restriction: Restriction, near: list[int]) -> LabelOption:

@@ -37,6 +37,7 @@ def beginning(at: Rewriter) -> None:
     _owned(at)
     at.text = re.sub(r" (?:take|takes|took|taken|taking) (?:part|place)(?= )", "", at.text)
     at.apply(rf"(?P<how>how much (?:{L} )?)money(?= )", lambda found: found["how"])
+    _are_of(at)
     _rates(at)
     _dates(at)
     at.text = at.text.replace(" due to ", " to ")
@@ -54,6 +55,29 @@ def beginning(at: Rewriter) -> None:
     at.apply(rf"{how} (?P<rest>the (?:{SUPERLATIVE}) (?P<label>{L}))", asked)
     wish = r"(?:i|we) (?:(?:would|d) )?(?:like|love|want|need|wish)"
     at.text = re.sub(rf"^ {wish} (?:to (?:know|see|have|get) )?", " ", at.text)
+
+
+def _are_of(at: Rewriter) -> None:
+    """``is Go a cooperative game``, ``do we own the harp``: whether a name has what a column says."""
+
+    def same(match: re.Match[str]) -> str | None:
+        value, label, kind = at.link(match["value"]), at.link(match["label"]), at.link(match["type"])
+        if value is None or not is_type(kind) or kind is None or not {o.type for o in kind.types()} & value.node_types:
+            return None
+        is_said = label is not None and (not label.labels or any(o.is_boolean for o in label.attributes()[:1]))
+        return f"{match['value']} {match['label']}" if is_said and at.clauses.is_yes_no else None
+
+    one = "(?:(?:a|an|the|one|of|our) )*"
+    at.apply(rf"(?P<value>{V}) {one}(?P<label>{L}|{V}) (?P<type>{L})(?= $)", same)
+
+    def ours(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        if label is None or not any(o.is_boolean for o in label.attributes()[:1]):
+            return None
+        at.clauses.is_yes_no = True
+        return f"is {match['value']} {match['label']}"
+
+    at.apply(rf"(?<=^ )(?:do|did|have) (?:we|you) (?P<label>{L}) (?:the |a |an )?(?P<value>{V})(?= $)", ours)
 
 
 def _owned(at: Rewriter) -> None:

@@ -28,6 +28,7 @@ from kbkit.english.question_words import DWELLING, LIGHT_VERBS, OUTCOMES
 from kbkit.english.types import type_noun
 from kbkit.english.words import may_be_person, may_be_verb
 from kbkit.errors import KbError
+from kbkit.questions.acts import acts, without_ends
 from kbkit.questions.amount_links import with_amounts
 from kbkit.questions.answer_kinds import content, keeps_most, other_kind
 from kbkit.questions.candidates import Topic
@@ -73,6 +74,7 @@ _SURELY = 0.75
 _AKIN = 0.4
 """Least similarity of a verb for an outcome and what it is about: *won* a prize."""
 _DWELLING = frozenset(DWELLING) - {"living"}  # living writers
+_AUXILIARIES = ("do", "does", "did", "has", "have", "had")
 _SAME = 0.75
 """Least similarity of a verb and a relation that it means."""
 _LEAST_OTHER = 0.5
@@ -107,7 +109,7 @@ class ClauseReader:
         """
         links = self._nouns.linked(question, self._linker.links(question, mentions))
         links = with_amounts(self.elements, question, self._measures.linked(question, links))
-        links = with_states(self.elements, question, links)
+        links = without_ends(self.elements, with_states(self.elements, question, links))
         best = self._read(question, links)
         is_sure = best.is_trusted and best.confidence >= _LEAST_OTHER
         return best if is_sure or best.reason == PAIR else self._by_other_links(question, best)
@@ -126,10 +128,11 @@ class ClauseReader:
 
     def _read(self, question: Question, links: list[QuestionLink]) -> ClauseReading:
         """Return the reading of a question whose links are given."""
-        clauses = read_clauses(question, links)
+        clauses = read_clauses(question, links, acts(self.elements, question, links))
         about = self._nouns.about(question, links)
         events = (target.label is not None and is_participle(target.label.text) for target in clauses.targets)
-        if all(events) and (at := self._nouns.asked(question, links)) >= 0:
+        is_deed = clauses.is_yes_no and question.tokens[0].word in _AUXILIARIES  # did anyone row to the island
+        if all(events) and not is_deed and (at := self._nouns.asked(question, links)) >= 0:
             clauses.nouns.add(question.tokens[at].word)  # staff in Paris: a verb nowhere
         clauses.unexplained = [word for word in clauses.unexplained if word not in about]
         words = [question.tokens[at].word for at in question.content(set())]

@@ -8,11 +8,12 @@ What no rule consumes is asked for, stands on the way between the two, or is not
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
 from kbkit.english.question_words import ADJECTIVES, SUPERLATIVES, Adjective
+from kbkit.questions.acts import Act
 from kbkit.questions.question import Question
 from kbkit.questions.question_link import QuestionLink
 
@@ -68,6 +69,8 @@ class Most:
     """Only the last of the ``count`` nodes is asked for: the second largest."""
     total: str = ""
     """``sum`` or ``avg`` of ``label`` is compared: the member with the highest total fines."""
+    hop: int = -1
+    """The hop to what is counted, if a verb says it: *who supervises the most people*."""
     among: tuple[QuestionLink, ...] = ()
     """The values that select what is counted: the actor in the most horror films."""
 
@@ -150,8 +153,8 @@ class Clauses:
 class Rewriter:
     """Rewrites the text of one question by the rules, and collects its clauses."""
 
-    def __init__(self, question: Question, links: list[QuestionLink]) -> None:
-        self.links, self.clauses = links, Clauses()
+    def __init__(self, question: Question, links: list[QuestionLink], acts: Mapping[str, Act]) -> None:
+        self.links, self.clauses, self.acts = links, Clauses(), acts
         ends = [question.tokens[link.last - 1].end for link in links]
         self.commas = {number for number, end in enumerate(ends) if question.text[end:].lstrip()[:1] == ","}
         """The numbers of the links that a comma follows."""
@@ -172,7 +175,7 @@ class Rewriter:
                 words.append(f"<{letter}{number}>")
                 at = link.last
             else:
-                words.append(question.tokens[at].word)
+                words += [question.tokens[at].word] * (at not in question.in_labels)
                 at += 1
         return _SPACES.sub(" ", f" {' '.join(words)} ")
 

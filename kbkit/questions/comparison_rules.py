@@ -58,6 +58,12 @@ def averages(at: Rewriter) -> None:
         op = operator_of(f"{match['op']} than")
         return at.restrict(Restriction(label, op, (), False, None, "avg"))  # that sold more tickets than average
 
+    def again(match: re.Match[str]) -> str | None:
+        first, last = at.link(match["type"]), at.link(match["again"])
+        is_same = is_type(first) and is_type(last) and first and last and first.labels[:1] == last.labels[:1]
+        return match[0].rpartition(" ")[0] if is_same else None  # teachers who earn more than the average teacher
+
+    at.apply(rf"(?P<type>{L}) (?:(?!<L)\S+ |<L\d+> )*than {_AVERAGE} (?P<again>{L})(?= $)", again)
     at.apply(rf"(?:(?:that|which|who) )?(?:<L\d+> )?(?P<op>{MORE}|{LESS}) (?P<label>{L}) than {_AVERAGE}", amount)
     op = rf"(?:for )?(?P<op>{OPS}|(?:{ADJECTIVE}) than)"
     tail = rf"(?:{OF} <L\d+>)?"

@@ -11,12 +11,12 @@ from kbkit.answers.syntax import (
     Test,
 )
 from kbkit.english.question_words import ENDS
+from kbkit.questions.act_rules import ActTests
 from kbkit.questions.attribute_tests import ConditionPart
 from kbkit.questions.expressions import both
-from kbkit.questions.pair_rules import PairTests
 
 
-class ConditionJoins(PairTests):
+class ConditionJoins(ActTests):
     """Joins conditions on nodes of several types by the relations between these."""
 
     def _joined(self, owner: int, parts: list[ConditionPart]) -> Expression:
@@ -59,7 +59,8 @@ class ConditionJoins(PairTests):
             self._leading = part.link
             if part.negated:
                 inner = self._joined(part.owner, [ConditionPart(part.owner, part.tests, part.tree)])
-                tree = Combine("-", (tree, self._followed(inner, self._path(part.owner, owner))))
+                way = self._path(part.owner, owner) if part.owner != owner else []
+                tree = Combine("-", (tree, self._followed(inner, way)))
         self._leading = None
         return tree
 

@@ -19,6 +19,7 @@ from kbkit.answers.syntax import (
 )
 from kbkit.english.headings import attribute_heading
 from kbkit.english.question_words import goodness
+from kbkit.questions.act_rules import ActRestriction
 from kbkit.questions.attribute_tests import ConditionPart
 from kbkit.questions.clauses import AskedTarget, Most, Restriction, is_type
 from kbkit.questions.count_tests import CountTests
@@ -93,7 +94,7 @@ class ConditionPlanner(CountTests):
         """Return the attribute or the type whose nodes are counted, for a superlative."""
         label = most.label
         if most.is_use:
-            self._said_hop = self._said_by_verb(near[0])
+            self._said_hop = most.hop if most.hop >= 0 else self._said_by_verb(near[0])
             said = self._said_hop >= 0
             return None, int(self.elements.target[self._said_hop]) if said else self._used(near[0])
         if label is None or (most.adjective.nouns and label.types() and not label.attributes() and not most.is_number):
@@ -262,6 +263,8 @@ class ConditionPlanner(CountTests):
         """Return a condition as a test of a type, or as named nodes of a type."""
         if isinstance(restriction, MeasureRestriction):
             return self._measure_part(restriction)
+        if isinstance(restriction, ActRestriction):
+            return self._act_part(restriction, dry=dry)
         if isinstance(restriction, PairRestriction):
             return self._pair_part(restriction, near)
         if restriction.values and not restriction.values[0].number and restriction.operand != "node":

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
+from kbkit.english.agents import done_to
 from kbkit.english.question_words import PARTICIPLES
 from kbkit.english.words import PREPOSITIONS, lemmas_of, may_be_person, singular
 from kbkit.questions.lexicon import label_words
@@ -28,10 +29,14 @@ _LEADING = ("most", "least", "often", "more", "less")
 def agent_of(label: str) -> int:
     """Return 1 if the head of a relation with a label acts, -1 if the tail does, 0 if that is not known."""
     words = label_words(label)
-    if not words:
-        return 0
+    return _agent(words) if words else 0
+
+
+def _agent(words: Sequence[str]) -> int:
     if is_participle(words[0]):
         return PASSIVE if "by" in words[1:] else ACTIVE if words[0] not in PARTICIPLES and len(words) == 1 else 0
+    if len(words) == 2 and words[1] == "of":  # teacher_of, child_of: the head is one
+        return PASSIVE if done_to(words[0]) else ACTIVE if may_be_person(words[0]) else 0
     if len(words) > 1:
         is_act = "VERB" in lemmas_of(words[0]) and "NOUN" not in lemmas_of(words[0])
         return ACTIVE if is_act and words[0].endswith("s") and words[1] in PREPOSITIONS else 0  # depends_on

@@ -53,8 +53,13 @@ def phrased_words(schema: Schema, labels: Sequence[Sequence[str]]) -> dict[Relat
             for word in words
             if used[stem(word)] == 1 and stem(word) not in known and word not in FUNCTION_WORDS | _PLAIN
         )
+        + [_MEANT[word] for word in label_words(relation.name) if word in _MEANT]
         for relation, words in spoken.items()
     }
+
+
+_MEANT = dict.fromkeys(("author", "authors", "authored"), "write")
+"""Verbs that words of relations mean and that are not derived from them."""
 
 
 _PLAIN = frozenset(("carries", "comes", "contains", "counts", "ends", "falls", "has", "located", "shares", "under"))

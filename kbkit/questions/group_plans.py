@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from decimal import Decimal
 
+from kbkit.answers.answer_set import AnswerSet
 from kbkit.answers.attribute_values import ColumnValues
 from kbkit.answers.syntax import (
     Aggregate,
@@ -105,6 +106,12 @@ class GroupPlanner(AskedPlanner):
         groups += [Group("name"), *(self._group_of(option) for option in options)]
         return Aggregate("values", tree, (), tuple(dict.fromkeys(groups)))
 
+    def _of_each(self, tree: Expression) -> Expression:
+        """Return nodes beside what they are grouped by: the winner of each category."""
+        if self._is_nameless(self.focus):
+            raise NotReadError("'each'")
+        return self._best_of_groups(tree, [])
+
     def _grouped(self, tree: Expression, totals: list[AskedTarget], plain: list[AskedTarget]) -> Expression:
         found = self._of_group(tree, totals)
         if isinstance(found, Aggregate):
@@ -160,12 +167,15 @@ class GroupPlanner(AskedPlanner):
         most, is_grouped = self.clauses.most, bool(self.clauses.groups)
         if most is None or not (most.total or most.is_amount) or most.label is None or is_type(most.label):
             return None
-        option = self._attribute(most.label, [self.focus], True)
-        if not most.total:
+        is_sum = bool(most.total)
+        option = self._summed(most.label, "sum") if is_sum else self._attribute(most.label, [self.focus], True)
+        if not is_sum:
             if option.type == self.focus or self._is_date(option) or self._is_single(self.focus, option.type):
                 return None
             self.clauses.most = most = replace(most, total="sum")  # the projects with the most hours
-        if option.type == self.focus:
+        if option.type == self.focus or (
+            most.total and len(plain) == 1 and plain[0].label and not is_type(plain[0].label)
+        ):
             return self._greatest_of_values(most, option, totals, plain)
         if totals or plain or is_grouped:
             raise NotReadError("a total for each beside values")
@@ -192,11 +202,24 @@ class GroupPlanner(AskedPlanner):
         asked = plain[0].label if len(plain) == 1 and not totals and not self.clauses.groups else None
         if asked is None or is_type(asked):
             return None
-        own = self._attribute(asked, [self.focus])
+        own = self._attribute(asked, [option.type])
         if own.attribute in ("name", "key"):
             return None
-        order, column = (Order(most.total, most.adjective.sign > 0),), ValueColumn(option.attribute)
-        return Aggregate(most.total, self._met(self.focus), (column,), (self._group_of(own),), order, most.count)
+        self.focus = option.type
+        tree, column = self._met(self.focus), ValueColumn(option.attribute)
+        if own.type == option.type and self._is_of_one(own):  # top 3 years by rainfall, of one row each
+            op = "top" if most.adjective.sign > 0 else "bottom"
+            best = Filter(tree, (Superlative(op, option.attribute, number=most.count),))
+            return Aggregate("values", best, (ValueColumn(own.attribute),))
+        order = (Order(most.total, most.adjective.sign > 0),)
+        return Aggregate(most.total, tree, (column,), (self._group_of(own),), order, most.count)
+
+    def _is_of_one(self, option: LabelOption) -> bool:
+        """Return whether no two nodes of a type have the same value of an attribute."""
+        node_type = self.elements.types[option.type]
+        values = Aggregate("values", Nodes(node_type.name), (ValueColumn(option.attribute),))
+        found = AnswerSet(self.elements.session, values).value
+        return isinstance(found, list) and len(found) == node_type.count
 
     def _commonest(self, tree: Expression, most: Most) -> Expression:
         """Return the most frequent values of an attribute with their number, or the nodes with most neighbours."""

@@ -156,7 +156,11 @@ class Linker:
             is_verb = any(earlier.word in ("do", "does", "did") for earlier in tokens[:at])  # how many did it play
             follows = any(link.last == at and link.types() for link in found)  # the customers pay
             is_verb = is_verb or (follows and may_be_verb(token.word))
-            is_operator = at in question.operators or token.word in COMPARATIVES or token.word in SUPERLATIVES
+            is_operator = (
+                at in question.operators | question.in_labels
+                or token.word in COMPARATIVES
+                or token.word in SUPERLATIVES
+            )
             is_operator |= stem(token.word) in self._of_edges  # quantity, which is no unit_price
             is_operator |= token.word in MONEY and at > 0 and tokens[at - 1].word[:1].isdigit()
             is_operator |= token.word == "about" and at + 1 < len(
@@ -225,7 +229,7 @@ class Linker:
             return None  # 30 euros, where a column is in EUR
         if number := self._number(span, words, text):
             return number
-        is_operator = len(words) == 1 and span[0] in question.operators
+        is_operator = len(words) == 1 and span[0] in question.operators | question.in_labels
         is_operator |= words in (["first"], ["last"]) and span[-1] + 1 == len(question.tokens)  # cheapest first
         if not is_operator and (signed := self._signed(question, span)):
             return signed
@@ -237,6 +241,8 @@ class Linker:
         states = tuple(self.values.states(words)) if is_phrase else ()
         if states:  # to do, on loan, in progress
             return QuestionLink(span[0], span[-1] + 1, text, (), states)
+        if len(words) == 1 and words[0] in _UNNAMED and (column := self._partial.plain_column(question, span[0])):
+            return QuestionLink(span[0], span[-1] + 1, text, column)
         is_operator |= len(words) == 1 and words[0] in FREQUENT and before in (["most"], ["least"])
         if is_operator or {words[0], words[-1]} & _UNNAMED:
             is_name = bool(nodes) and text != text.lower() and not is_operator

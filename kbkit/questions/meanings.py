@@ -29,6 +29,7 @@ from kbkit.questions.period_rules import PeriodLink, dated, dates_of, group_by_o
 from kbkit.questions.question_link import QuestionLink
 from kbkit.questions.units import UNITS, unit_of
 from kbkit.questions.ways import NotReadError, Ways
+from kbkit.schema import Attribute
 
 _PLACE = 0.6
 """Least similarity of *where* and a type of places."""
@@ -54,6 +55,9 @@ _SAME_PRICE = 0.15
 """How much better one of several prices must fit, at least."""
 _TIMED = 0.75
 """Score of an attribute that holds dates or years, whatever its name, as what *before* and *latest* compare."""
+_SURE = 0.95
+"""Least score of a label that is surely meant."""
+_AMOUNTS = frozenset(("amount", "quantity", "weight", "mass", "volume"))
 
 
 _CALENDAR = ("year", "month", "week", "day", "quarter", "date")
@@ -140,9 +144,22 @@ class Meanings(Ways):
     def _summed(self, link: QuestionLink, total: str) -> LabelOption:
         """Return the number of the focus that a total is of: of sums and averages, no date."""
         plain = tuple(o for o in link.labels if o.attribute and self._is_number(o) and not self._is_date(o))
+        if not plain and (amount := self._amount_of(link)) is not None:
+            return amount
         if total in ("sum", "avg") and plain:
             link = replace(link, labels=plain)
         return self._attribute(link, [self.focus], True)
+
+    def _amount_of(self, link: QuestionLink) -> LabelOption | None:
+        """Return the only mass, volume or amount beside a text attribute: the kilos of honey, for *total honey*."""
+        texts = [o for o in link.attributes() if o.score >= _SURE and self._type_of(o) == "VARCHAR"]
+        texts = [o for o in texts if o.attribute not in ("name", "key")]
+        kinds = {option.type for option in texts} if not link.types() else set()
+        names = [(n, a.name) for n in kinds for a in self.elements.types[n].attributes if _is_amount(a)]
+        if len(names) != 1:
+            return None
+        self._guessed(link.text)
+        return LabelOption(*names[0], texts[0].score, True)
 
     def _is_date(self, option: LabelOption) -> bool:
         """Return whether an attribute holds dates or years, of which *oldest* means the least."""
@@ -339,3 +356,11 @@ def is_timed_by_verb(name: str) -> bool:
     """Return whether an attribute is called by the participle of what happened: *founded*, *opened_on*."""
     words = label_words(name)
     return bool(words) and is_participle(words[0]) and len(words) <= 2
+
+
+def _is_amount(attribute: Attribute) -> bool:
+    """Return whether an attribute says how much of something there is: *Kg*, *volume_l*, *quantity*."""
+    words = label_words(attribute.name)
+    unit = UNITS.get(unit_of(words))
+    is_measured = unit is not None and unit.measures in ("mass", "volume")
+    return numeric(attribute.type) and (is_measured or not _AMOUNTS.isdisjoint(words))

@@ -54,8 +54,8 @@ def equal_numbers(at: Rewriter) -> None:
         label, numbered = at.link(match["label"]), re.search(rf"{N} $", match.string[: match.start()])
         years = all(re.fullmatch(r"1\d{3}|20\d{2}", value.number) for value in at.linked(match["value"]))
         best = label.attributes()[0] if label is not None and label.attributes() else None
-        if years and " in " in match[0] and best is not None and best.is_number and not best.is_year:
-            return None  # tickets sold in 2018
+        if years and " in " in match[0] and best is not None and not (best.is_date or best.is_year):
+            return None  # tickets sold in 2018, kinds of honey in 2018
         is_other = bool(numbered and re.search(" (?:in|on) ", match[0]))  # 8 cylinders in 1974
         return None if is_type(label) or is_other else restricted(label, match)
 

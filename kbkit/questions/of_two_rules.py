@@ -57,7 +57,10 @@ def of_two(at: Rewriter) -> None:
             kind = replace(names[0], labels=(LabelOption(min(common)),), nodes=(), values=())
         sign = at.restrict(Restriction(kind, "in", names))
         at.clauses.is_who = False  # the names tell who
-        return f"which {verb or match['type'] or ''} {match['verbs']} <S0> {sign}"
+        verbs = match["verbs"]
+        if measure is not None and not is_type(measure):  # who charges more per hour
+            verbs = " ".join(word for word in verbs.split() if not may_be_verb(word))
+        return f"which {verb or match['type'] or ''} {verbs} <S0> {sign}"
 
     at.apply(rf"{_ASKED}{_MORE}(?: {_AMONG})? {_NAMES}(?= $)", use)
     at.apply(rf"(?<=^ )(?:{_AMONG} )?{_NAMES} {_ASKED}{_MORE}(?= $)", use)

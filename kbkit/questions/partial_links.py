@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from kbkit.english.question_words import FUNCTION_WORDS
 from kbkit.english.words import lemmas_of, singular
 from kbkit.questions.elements import Elements
-from kbkit.questions.lexicon import label_words
+from kbkit.questions.label_option import LabelOption
+from kbkit.questions.lexicon import label_words, stem
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.question import Question
 from kbkit.questions.question_link import QuestionLink
@@ -17,6 +18,7 @@ from kbkit.stores.folding import words as folded_words
 
 _BEFORE_VALUES = frozenset("a an any the with for about of in by on from to as has have had no without".split())  # noqa: SIM905
 """Words before some of the words of a value."""
+_BE = ("is", "are", "was", "were", "not")
 _MAX_HOLDING = 20
 """Limit on the nodes that a part of a name may mean."""
 _MAX_SHORT = 3
@@ -84,3 +86,12 @@ class PartialLinks:
         if not {*words} <= name:
             return False
         return kind in self.elements.people | kinds or name - {*words} <= {*label_words(self.elements.types[kind].name)}
+
+    def plain_column(self, question: Question, at: int) -> tuple[LabelOption, ...]:
+        """Return the column of yes and no that a word which mostly says little is called by: *listed* firms."""
+        before, after = ([token.word for token in question.tokens[n : n + 1]] for n in (max(at - 1, 0), at + 1))
+        is_said = bool(after and self.elements.types_called(stem(after[0]))) or (before[0] in _BE and not after)
+        word = [question.tokens[at].word]
+        kinds = enumerate(self.elements.types) if is_said else ()
+        columns = ((n, one.name) for n, kind in kinds for one in kind.attributes if one.type == "BOOLEAN")
+        return tuple(LabelOption(n, name, 1.0, is_boolean=True) for n, name in columns if label_words(name) == word)

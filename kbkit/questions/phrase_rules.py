@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
+from kbkit.english.question_words import CLASSES
 from kbkit.english.words import is_participle as is_past
 from kbkit.english.words import is_plural, lemmas_of
 from kbkit.questions.absence_rules import is_boolean
 from kbkit.questions.clauses import SUPERLATIVE, L, Rewriter, V, is_type
 from kbkit.questions.link_words import is_participle
+from kbkit.questions.units import UNITS
 
 _DATA = (
     "database|data|dataset|data set|system|systems|records?|files?|lists?|catalogue|catalog|tables?|registry|register|"
@@ -28,6 +31,8 @@ def asides(at: Rewriter) -> None:
     """``on file``, ``in our database``, ``which films do we have``, ``staff members``."""
     at.apply(r"(?:on|in) (?:file|record|existence|circulation)", lambda _: "")
     at.apply(r"(?:take|takes|took|taken) (?:charge|care|part|hold) (?:of|in)", lambda _: "had")
+    at.apply(r"(?P<verb>own|owns|owned|owning) (?:a |any |some )?(?:part|share|stake)s? (?:of|in)", lambda m: m["verb"])
+    at.apply(r"anywhere(?= $)", lambda _: "")
     at.apply(rf"(?:on|in|from|of) (?:(?:our|your|my|the|this|these|all) )+(?:{_DATA})(?= $)", lambda _: "")
     at.apply(rf"(?:on|in|at|of|for) (?:our|my|your) (?:{_WHOLE})(?= $)", lambda _: "")
     own = rf"(?<= )(?P<phrase>(?:in|at|from|near|around) (?:my|our|your)) (?:(?P<label>{L})|(?P<word>[a-z]+))(?= )"
@@ -80,6 +85,32 @@ def asides(at: Rewriter) -> None:
         return match["label"] if any(not one.is_number and not one.is_boolean for one in options) else None
 
     at.apply(rf"(?P<label>{L}) (?:address|addresses|names?)(?! (?:of|<))", headed)
+    _of_kinds(at)
+
+
+def _of_kinds(at: Rewriter) -> None:
+    """``kilos of honey``, ``per kind of honey``: the number beside a column called so, and that column."""
+
+    def kind(match: re.Match[str]) -> str | None:
+        label, of = at.link(match["label"]), at.link(match["of"])
+        options = of.attributes()[:1] if of is not None and not is_type(of) else []
+        is_class = label is None or (label.text.casefold() in CLASSES and not is_type(label))
+        return match["of"] if is_class and any(not (o.is_number or o.is_boolean) for o in options) else None
+
+    def measured(match: re.Match[str]) -> str | None:
+        label, of = at.link(match["label"]), at.link(match["of"])
+        if label is None or of is None or is_type(label) or is_type(of) or label.text.casefold() not in UNITS:
+            return None
+        kinds = {o.type for o in of.attributes() if not o.is_number}
+        own = tuple(o for o in label.attributes() if o.type in kinds)
+        if not own:
+            return None
+        at.links.append(replace(label, labels=own))  # kilos of honey, of a row's honey and kg
+        return f"<L{len(at.links) - 1}>"
+
+    at.apply(rf"(?P<label>{L}) of (?P<of>{L})(?! <)", measured)
+    at.apply(rf"(?P<label>{L}) of (?P<of>{L})(?! <)", kind)  # per kind of honey, of a column called so
+    at.apply(rf"(?P<label>)(?<= per )(?:{'|'.join(CLASSES)}) of (?P<of>{L})(?! <)", kind)
 
 
 def _done(at: Rewriter) -> None:

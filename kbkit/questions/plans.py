@@ -133,13 +133,14 @@ class Planner(RelatedPlanner):
         """Return the type of the nodes that the question is about."""
         context = self._types_in(self.clauses.context)
         groups = self._types_in(self.clauses.groups)
+        columns = [o.type for link in self.clauses.groups for o in link.attributes()[:1] if o.score == 1]
         if self.clauses.head is not None:
             return self._of_head(self.clauses.head, context)
         for target in totals:
             if target.label is not None:
                 if target.total == "count" and is_type(target.label):
                     return self._types_in([target.label])[0]
-                return self._attribute(target.label, [*context, *groups]).type
+                return self._attribute(target.label, [*context, *(groups or columns)]).type  # takings by method of pay
         if context:
             return context[0]
         compared = [node for r in self.clauses.restrictions if r.operand == "node" for node in r.values[0].nodes[:1]]
@@ -168,6 +169,8 @@ class Planner(RelatedPlanner):
 
     def _listed(self, tree: Expression, plain: list[AskedTarget]) -> Expression:
         """Return nodes, or their values in the order that is asked for."""
+        if plain and self.clauses.context and {*plain} == {*self._of_groups()}:  # the winner of each category
+            return self._of_each(tree)
         if not plain and (measure := self._measure_of_rows(tree)):
             return Aggregate("values", tree, (ValueColumn(measure),))
         faint = [target.label for target in plain if target.label is not None]
@@ -341,6 +344,8 @@ class Planner(RelatedPlanner):
                 raise NotReadError(f"'{target.label.text}'")  # loans requiring a courier
             return Aggregate("count", tree, (ValueColumn(option.attribute),))
         option = self._summed(target.label, target.total)
+        if option.type != self.focus:
+            raise NotReadError(f"'{target.label.text}' of other nodes")
         return Aggregate(target.total, tree, (ValueColumn(option.attribute),))
 
     def _beside(self, tree: Expression, total: AskedTarget, plain: list[AskedTarget]) -> Expression:

@@ -83,6 +83,8 @@ class Question:
     is_supported: bool
     operators: frozenset[int]
     """Positions of the tokens of operators."""
+    in_labels: frozenset[int] = frozenset()
+    """Positions of superlatives that are words of a relation: *first climbed*."""
     kinds: frozenset[int] = frozenset()
     """Positions of nouns for kinds of nodes in a KB that names none; see :mod:`kbkit.questions.kind_nouns`."""
 

@@ -14,6 +14,7 @@ from itertools import islice
 
 import numpy as np
 
+from kbkit.english.question_words import SUPERLATIVES
 from kbkit.english.words import may_be_verb
 from kbkit.errors import KbError
 from kbkit.questions.alignment import similarities
@@ -26,7 +27,7 @@ from kbkit.questions.edge_reading import edge_reading, means_more
 from kbkit.questions.edge_words import EdgeAttributes
 from kbkit.questions.elements import Elements
 from kbkit.questions.kind_nouns import kind_nouns
-from kbkit.questions.lexicon import Floats
+from kbkit.questions.lexicon import Floats, label_words, stem
 from kbkit.questions.mentions import Mention, mentions
 from kbkit.questions.plain_text import (
     has_decade,
@@ -156,7 +157,9 @@ class QuestionReader:
         found = [one for one in mentions(self.stores, question) if not self._spelling.is_label(one)]
         names = [mention for mention in found if mention.is_sure or mention.text.isdigit()]
         spelling = self._spelling.corrected(question, found)
-        question = Question.of(text, frozenset(at for mention in names for at in mention.tokens), spelling)
+        in_names = {at for mention in names for at in mention.tokens}
+        in_labels = self._in_labels(question) - in_names
+        question = replace(Question.of(text, frozenset(in_names | in_labels), spelling), in_labels=frozenset(in_labels))
         question = replace(question, kinds=kind_nouns(self.elements, question, found))
         by_clauses = self._by_clauses.read(question, found)
         framed = cache(lambda: [frame for frame in frames(self.elements, question, found) if len(frame.elements)])
@@ -168,6 +171,18 @@ class QuestionReader:
             by_clauses,
             lambda: self._may_explain(question, framed()),
         )
+
+    def _in_labels(self, question: Question) -> set[int]:
+        """Return the positions of superlatives that a question has from the name of a relation: *first climbed*."""
+        words, found = [stem(token.word) for token in question.tokens], set()
+        for element in {one.name: one for one in self.elements.all[: self.elements.hops]}.values():
+            said = label_words(element.name)
+            at = next((n for n, word in enumerate(said) if word in SUPERLATIVES), -1)
+            stems = [stem(word) for word in said]
+            if at >= 0 and len(said) > 1:
+                starts = (n for n in range(len(words)) if words[n : n + len(stems)] == stems)
+                found |= {start + at for start in starts}
+        return found
 
     def _plain(self, text: str) -> str:
         """Return the text of a question as it is read."""
@@ -247,8 +262,8 @@ def word_weights(elements: Elements, rows: list[tuple[str, str, int, float]]) ->
         if element.label not in positions[element.name]:
             positions[element.name].append(element.label)
     found: dict[str, Floats] = {}
-    for stem, name, place, weight in rows:
-        array = found.setdefault(stem, np.zeros((elements.labels.count, PLACES)))
+    for word, name, place, weight in rows:
+        array = found.setdefault(word, np.zeros((elements.labels.count, PLACES)))
         if not 0 <= place < PLACES:
             continue
         for label in positions.get(name, ()):

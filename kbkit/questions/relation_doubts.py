@@ -36,7 +36,7 @@ class RelationDoubts:
         """The words and names of the question whose relation the reading does not express."""
         found = ["'or'"] * self.joins_too_many + self.pronouns + self.repeated + self.any_relation + self.namesakes
         is_around = self.is_detour or self.returns or self.is_unsaid_sharing
-        return found + self.undirected + self.former + ["a way around"] * is_around
+        return found + self.unsaid + self.undirected + self.former + ["a way around"] * is_around
 
     @property
     def elements(self) -> Elements:
@@ -177,6 +177,19 @@ class RelationDoubts:
             and is_participle(word)
             and any(elements.labels.similarity(word)[one.label] >= LITERAL for one in hops)
         ]
+
+    @property
+    def unsaid(self) -> list[str]:
+        """The verb at the end that says what a name does, if a relation of its type is followed that it does not say:
+        *papers that X refutes*, which X cites.
+        """
+        last = len(self.question.tokens) - 1
+        word = self.question.tokens[last].word
+        ends = {topic.mention.last for topic in self.chain.topics if topic.mention is not None}
+        hops = [arm[0] for topic, arm in self._arms if topic.mention and arm and arm[0].kind == HOP]
+        similar = self.elements.labels.similarity(word)
+        is_other = any(one.source == one.target and similar[one.label] < FAINT for one in hops)
+        return [f"'{word}'"] * (last in ends and word in self.chain.unexplained and is_other and may_be_verb(word))
 
     @property
     def is_unsaid_sharing(self) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from kbkit.english.question_words import FUNCTION_WORDS, GREETINGS, PERSON_WORDS, PLAIN_WORDS
 from kbkit.english.words import PREPOSITIONS
-from kbkit.questions.clauses import AskedTarget, L, Rewriter, is_type
+from kbkit.questions.clauses import AskedTarget, L, Restriction, Rewriter, is_type
 from kbkit.questions.question_link import QuestionLink
 
 PAIR = "a pair of kinds of nodes"
@@ -36,7 +36,14 @@ def heads(at: Rewriter, text: str) -> None:
     lead, found = head["lead"].split(), plurals[-1] if plurals else side_by_side[0]  # animated comedies
     if set(lead) & PREPOSITIONS - {"of"} or not {*lead} <= UNSAID | {"number", "count", "many"}:
         return
-    if found.label is not None or found.negated or found.operand or len(found.values) != 1 or found.values[0].number:
+    if (
+        type(found) is not Restriction
+        or found.label is not None
+        or found.negated
+        or found.operand
+        or len(found.values) != 1
+        or found.values[0].number
+    ):
         return
     is_count = "many" in lead or lead[-2:] == ["number", "of"] or lead[:1] == ["count"]
     is_asked = is_count or lead[-1:] in (["which"], ["what"])

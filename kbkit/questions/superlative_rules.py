@@ -115,58 +115,6 @@ def adverbs(at: Rewriter) -> None:
     at.apply(rf"(?:got |get |was |were |is |are )?(?P<label>{L}) (?:the )?(?P<word>{word})(?! <L)", timed)
 
 
-def rankings(at: Rewriter) -> None:
-    """``top 5 films by gross``, ``top 3 pets by total cost``, ``the largest cities in France by area``."""
-
-    def ranked(match: re.Match[str]) -> str | None:
-        number = at.link(match["number"])
-        if number is None or is_type(at.link(match["by"])) or not is_type(at.link(match["type"])):
-            return None
-        sign = SUPERLATIVES.get(match["word"], Adjective(-1 if match["word"] == "bottom" else 1, ())).sign
-        total = TOTALS[match["total"].strip()] if match["total"] else "sum" if match["overall"] else ""
-        at.clauses.most = Most(
-            at.link(match["by"]), Adjective(sign, ()), whole(number), is_amount=not total, total=total
-        )
-        return f"{match['type']} <S0>"
-
-    at.apply(
-        rf"(?:the )?(?P<word>top|highest|best|largest|lowest|bottom) (?P<number>{N}) (?P<type>{L}) "
-        rf"(?:by|in|for|in terms of|ranked by|according to) (?:the |their )?(?P<total>(?:{_SUMS}) )?(?P<by>{L})"
-        "(?P<overall> overall| in total| altogether)?",
-        ranked,
-    )
-
-    def measured(match: re.Match[str]) -> str | None:
-        by, number = at.link(match["by"]), at.link((match["number"] or match["few"] or "").strip())
-        is_plural_type = is_type(by) and by is not None and is_plural(by.text.casefold()) and by.labels[0].score == 1
-        is_counted = is_type(by) and (bool(match["number_of"]) or is_plural_type)  # the best customer by orders
-        own = by.attributes() if by is not None else []
-        is_number = any(o.is_number for o in own if o.score == own[0].score)
-        if at.clauses.most is not None or by is None or not (is_counted or is_number):
-            return None
-        if match["number_of"] and match["more"]:
-            return None  # by number of closed tickets
-        if not is_type(at.link(match["type"])) or (match["word"] in ("top", "bottom") and number is None):
-            return None
-        sign = SUPERLATIVES.get(match["word"], Adjective(-1 if match["word"] == "bottom" else 1, ())).sign
-        sign *= (
-            ADJECTIVES[match["inner"].strip()].sign if match["inner"] else 1
-        )  # the most expensive room by base price
-        few = whole(number) if number else 1
-        at.clauses.most = Most(by, Adjective(sign, ()), few, is_number=is_counted, is_amount=not is_counted)
-        return f"{match['held']} {match['type']} <S0> {match['between']} {match['of']}{match['more']}"
-
-    between = r"(?P<between>(?:(?!by |<[LN])\S+ ){0,6})"
-    at.apply(
-        rf"(?:the )?(?:top (?={N} (?:{SUPERLATIVE}) ))?(?P<few>{N} )?(?P<word>top|bottom|{SUPERLATIVE})"
-        rf"(?P<inner> (?:{'|'.join(ADJECTIVES)}))?(?P<number> {N})? (?P<held>(?:<[CV]\d+> )*)"
-        rf"(?:(?!<)[a-z]+(?:ing|ed) )?(?P<type>{L}) {between}"
-        rf"(?:by|in terms of|measured by|according to) (?:the |their |its )?"
-        rf"(?P<number_of>(?:total )?number of )?(?P<of>(?:<[CV]\d+> )*)(?P<by>{L})(?P<more>(?: {L})?)",
-        measured,
-    )
-
-
 def _by_verbs(at: Rewriter) -> None:
     """``the 3 highest scoring songs``, ``the best paid employee``."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from kbkit.english.question_words import (
@@ -14,6 +14,8 @@ from kbkit.english.question_words import (
 from kbkit.english.words import PREPOSITIONS, is_plural
 from kbkit.english.words import is_participle as is_past
 from kbkit.questions.absence_rules import absences, booleans, states, unrelated
+from kbkit.questions.act_rules import same_type
+from kbkit.questions.acts import Act
 from kbkit.questions.beginning_rules import beginning
 from kbkit.questions.clauses import AskedTarget, Clauses, L, Rewriter, is_type
 from kbkit.questions.comparison_rules import averages, comparisons, prices, ranges, verbs
@@ -30,8 +32,9 @@ from kbkit.questions.period_rules import period_links, periods
 from kbkit.questions.phrase_rules import asides, ever, ranks
 from kbkit.questions.question import Question
 from kbkit.questions.question_link import QuestionLink
+from kbkit.questions.ranking_rules import rankings
 from kbkit.questions.row_rules import UNSAID, heads, named_rows, names_of, node_pairs, owners_of
-from kbkit.questions.superlative_rules import adverbs, most_among, orders, rankings, superlatives
+from kbkit.questions.superlative_rules import adverbs, most_among, orders, superlatives
 from kbkit.questions.than_rules import entities
 from kbkit.questions.total_rules import amounts, counts, extremes, of_how, on_average, spread, totals
 
@@ -270,9 +273,9 @@ def _words_left(at: Rewriter) -> None:
             clauses.unexplained.append(part)
 
 
-def read_clauses(question: Question, links: list[QuestionLink]) -> Clauses:
-    """Return the clauses of a question whose links are given."""
-    at = Rewriter(question, links)
+def read_clauses(question: Question, links: list[QuestionLink], acts: Mapping[str, Act]) -> Clauses:
+    """Return the clauses of a question whose links are given; ``acts`` are relations of one type, by their words."""
+    at = Rewriter(question, links, acts)
     beginning(at)
     period_links(at)
     asides(at)
@@ -286,6 +289,7 @@ def read_clauses(question: Question, links: list[QuestionLink]) -> Clauses:
         orders,
         occurrences,
         states,
+        same_type,
         unrelated,
         booleans,
         measures,

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from kbkit.english.question_words import ADJECTIVES, EXTREMES, PAYING, SUPERLATIVES, TOTALS, goodness
 from kbkit.questions.clauses import SUPERLATIVE, AskedTarget, L, Rewriter, V, is_type
 from kbkit.questions.expressions import is_date as is_date_name
+from kbkit.questions.label_option import LabelOption
 from kbkit.questions.lexicon import label_words
 
 _TOTALS: dict[str, str] = {**TOTALS, "avg": "avg", "overall": "sum", **EXTREMES}
 _TOTAL = "|".join(_TOTALS)
+_SAID = 0.85
+"""Least score of a label that a verb of paying says."""
 
 
 def totals(at: Rewriter) -> None:
@@ -123,6 +127,7 @@ def spread(at: Rewriter) -> None:
 
 def amounts(at: Rewriter) -> None:
     """``how much does Brown have in savings``: an amount that the rest of the question tells."""
+    is_first = at.text.startswith((" how much ", " so how much ", " and how much "))
 
     def use(_: re.Match[str]) -> str:
         at.clauses.is_how_much = True
@@ -141,8 +146,28 @@ def amounts(at: Rewriter) -> None:
         rf"how much(?: money)?(?P<before>(?: \S+){{1,4}}) (?P<verb>[a-z]+) (?:in|on|for) (?P<label>{L}){whole}(?= $)",
         paid,
     )
+
+    def done(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        is_paid = label is not None and label.text.casefold() in PAYING and label.labels[0].score >= _SAID
+        if at.clauses.targets or label is None or is_type(label) or not is_paid:
+            return None
+        whom = at.link(match["whom"])
+        if whom is not None and not is_type(whom):
+            return None
+        at.clauses.is_how_much = True
+        if whom is None:
+            at.clauses.events.append(replace(label, labels=(LabelOption(label.labels[0].type),)))
+        return f"{match['before']} {match['whom'] or ''}"  # how much has Ann paid us, of payments with a date
+
+    us = f"(?: (?:us|me|you|them|back|out|so far))*(?: (?:to )?(?:the|our|their) (?P<whom>{L}))?"
+    aux = "(?:has|have|had|did|does|do|was|were|been|we|they)"
+    end = rf"(?={whole} (?:$|<C|(?:by|in|with|on|from|for|to|via) <C))"
+    at.apply(rf"how much(?: money)?(?P<before>(?: {aux}| <C\d+>)*) (?P<label>{L}){us}{end}", done)
     at.apply(r"what(?: do| does| did)?(?=(?: <C\d+>)+ (?:has|have|had|keeps?) (?:in|on) )", use)
     at.apply(rf"how much(?: money)?(?! {L} (?:do|does|did|is|was|has|have))", use)
+    if at.clauses.is_how_much and is_first:
+        at.apply("(?:altogether|in total|overall|in all|so far)(?= (?:$|<C))", lambda _: "")
 
 
 def counts(at: Rewriter) -> None:
@@ -165,7 +190,7 @@ def counts(at: Rewriter) -> None:
     at.apply(rf"(?P<label>{L}) counts?(?= (?:by|per|for each|in each) )", ahead)
     phrase = r"(?:how many|(?:the )?(?:total )?(?:numbers?|counts?)(?: of|(?= <C))|count(?: the)?(?: number of)?)"
     at.apply(
-        rf"{phrase} (?:(?:all|of|the|total|times|in|more) )*(?P<held>(?:<C\d+> )*)"
+        rf"{phrase} (?:(?:all|of|the|our|these|those|total|times|in|more) )*(?P<held>(?:<C\d+> )*)"
         rf"(?P<distinct>(?:different |distinct |unique |kinds of |types of )*)(?P<label>{L})",
         use,
     )

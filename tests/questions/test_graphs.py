@@ -59,6 +59,7 @@ READ: dict[str, object] = {
     "who supervises Lea": {"Nils"},
     "who does Nils supervise": {"Lea", "Omar"},
     "who was trained by Omar": {"Ruth"},
+    "who was trained by someone that Lea trained?": {"Ruth"},
     "the trainer of Ruth": {"Omar"},
     "does Alpha cite Beta": True,
     "does Beta cite Alpha": False,
@@ -67,7 +68,6 @@ READ: dict[str, object] = {
 }
 REFUSED = (
     "where does Lea live?",  # she formerly lived there
-    "who was trained by someone that Lea trained?",  # two steps, of which one is read
     "what genres are the films of Ida Holm",  # that she directed, or acted in?
     "seas bordering Denmark",  # not the seas of its neighbours
     "size of Denmark",  # not the years
