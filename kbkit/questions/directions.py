@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from kbkit.english.question_words import PARTICIPLES
-from kbkit.english.words import PREPOSITIONS, lemmas_of, may_be_person, singular
+from kbkit.english.question_words import PARTICIPLES, PASTS
+from kbkit.english.words import PREPOSITIONS, inflections, lemmas_of, may_be_person, singular
 from kbkit.questions.lexicon import label_words
 from kbkit.questions.link_words import is_participle
 
@@ -18,6 +18,8 @@ ACTIVE, PASSIVE = 1, -1
 _ACTIONS = ("tion", "sion", "ment", "ance", "ence", "al", "ship")
 """Endings of nouns for what the head of a relation does to the tail."""
 _BEFORE_ACTIVE = frozenset("that which who whom to has have had does do did can could will would also".split())  # noqa: SIM905
+_BEFORE_PASSIVE = frozenset("is are was were be been being get gets got".split())  # noqa: SIM905
+_DOING = frozenset(("do", "does", "did"))
 _OBJECT = ("the", "a", "an", "this", "that", "these", "at", "more", "most", "exactly", "no")
 """Words that begin what a verb is about."""
 _LEADING = ("most", "least", "often", "more", "less")
@@ -30,8 +32,8 @@ def agent_of(label: str) -> int:
     words = label_words(label)
     if not words:
         return 0
-    if is_participle(words[0]):
-        return PASSIVE if "by" in words[1:] else ACTIVE if words[0] not in PARTICIPLES and len(words) == 1 else 0
+    if is_participle(words[0]) or words[0] in PASTS:
+        return PASSIVE if "by" in words[1:] else ACTIVE if _is_past(words[0]) and len(words) == 1 else 0
     if len(words) > 1:
         is_act = "VERB" in lemmas_of(words[0]) and "NOUN" not in lemmas_of(words[0])
         return ACTIVE if is_act and words[0].endswith("s") and words[1] in PREPOSITIONS else 0  # depends_on
@@ -44,18 +46,26 @@ def agent_of(label: str) -> int:
     return ACTIVE if words[0].endswith("s") and any(verb != words[0] for verb in kinds.get("VERB", ())) else 0
 
 
+def _is_past(word: str) -> bool:
+    """Return whether a participle or irregular form is a verb in the past: *taught*, but not *written*."""
+    return word not in PARTICIPLES or any(word in inflections(v, "VBD") for v in lemmas_of(word).get("VERB", ()))
+
+
 def voice(words: Sequence[str], at: int) -> int:
     """Return whether the word at a position is a verb in the active (1) or the passive (-1); 0 for any other word."""
     word, before, after = words[at], words[at - 1] if at else "", words[at + 1] if at + 1 < len(words) else ""
     if is_participle(word):
-        if after == "by" or before in _LEADING:
+        if after == "by" or before in _LEADING or words[0] == "by":  # by whom was Ann taught
             return PASSIVE
-        return ACTIVE if before in _BEFORE_ACTIVE - {"is", "are"} else 0
+        is_done = bool(after) and after not in PREPOSITIONS and _BEFORE_PASSIVE.isdisjoint(words[:at])
+        return ACTIVE if is_done or before in _BEFORE_ACTIVE - {"is", "are"} else 0  # which teachers taught Ann
     kinds, one = lemmas_of(word), singular(word)
     if after == "of" and may_be_person(one) and one.endswith(("er", "or")):
         return ACTIVE  # the mentors of Ann
     if "VERB" not in kinds or after == "of" or before in ("the", "a", "an", "of"):
         return 0
+    if word in kinds["VERB"] and not _DOING.isdisjoint(words[:at]):
+        return ACTIVE  # did Ann coach Ben
     is_sure = word.endswith("ing") or "NOUN" not in kinds or before in _BEFORE_ACTIVE or after in _OBJECT
     return ACTIVE if is_sure else 0
 

@@ -28,7 +28,8 @@ def asides(at: Rewriter) -> None:
     """``on file``, ``in our database``, ``which films do we have``, ``staff members``."""
     at.apply(r"(?:on|in) (?:file|record|existence|circulation)", lambda _: "")
     at.apply(r"(?:take|takes|took|taken) (?:charge|care|part|hold) (?:of|in)", lambda _: "had")
-    at.apply(rf"(?:on|in|from|of) (?:(?:our|your|my|the|this|these|all) )+(?:{_DATA})(?= $)", lambda _: "")
+    their = "(?:(?:our|your|my|the|this|these|all) )+"
+    at.apply(rf"(?:on|in|from|of) {their}(?:{_DATA})(?= (?:$|who|that|which))", lambda _: "")
     at.apply(rf"(?:on|in|at|of|for) (?:our|my|your) (?:{_WHOLE})(?= $)", lambda _: "")
     own = rf"(?<= )(?P<phrase>(?:in|at|from|near|around) (?:my|our|your)) (?:(?P<label>{L})|(?P<word>[a-z]+))(?= )"
     for match in re.finditer(own, at.text):

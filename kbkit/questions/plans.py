@@ -93,6 +93,8 @@ class Planner(RelatedPlanner):
         is_said = clauses.is_yes_no and not (named is tree and clauses.unexplained)  # did Malta ever win
         if named is not None and not clauses.targets and not clauses.most and not is_said:
             raise NotReadError(f"what is asked of {named.selector}")
+        if named is tree and any(target.total == "count" for target in totals):
+            raise NotReadError("what is counted")  # how many authors did Ann influence: not Ann
         for word in self._saying:
             self._explain(word)
         return self._answered(tree, totals, plain)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from kbkit.answers.answer_set import AnswerSet
 from kbkit.answers.syntax import (
     Combine,
     Expression,
@@ -182,10 +183,18 @@ class Ways:
         if len(alike) < 2 or not is_choice:
             self._check_choice(self._paths(source, target), is_one=is_named(tree))
             return self._followed(tree, self._path(source, target))
+        if not self._is_one_of_alike(tree, alike):
+            raise NotReadError(f"how {tree} is related")  # books by Ann: written, or translated?
         self._taken.add((source, target))
         self.doubts.relations += 1
         self.doubts.followed |= {self.elements.all[hop].label for path in alike for hop in path}
         return Combine("|", tuple(self._followed(tree, path) for path in alike))
+
+    def _is_one_of_alike(self, tree: Expression, alike: list[list[int]]) -> bool:
+        """Return whether one of the paths from some nodes leads to all that the others lead to."""
+        sets = [AnswerSet(self.elements.session, self._followed(tree, path)) for path in alike]
+        both = AnswerSet(self.elements.session, Combine("|", tuple(self._followed(tree, path) for path in alike)))
+        return max(map(len, sets)) == len(both)
 
     def _check_choice(self, ways: list[list[int]], *, is_one: bool) -> None:
         """Raise an error if no word says which of two relations between the same types is followed first.
