@@ -6,6 +6,8 @@ word is only similar to, is not trusted.
 
 from __future__ import annotations
 
+import re
+
 from kbkit.answers.answer_set import AnswerSet
 from kbkit.english.question_words import ADJECTIVES, FUNCTION_WORDS
 from kbkit.english.words import may_be_person, may_be_verb, singular
@@ -37,7 +39,7 @@ class ChainDoubts(RelationDoubts):
     @property
     def not_read(self) -> list[str]:
         """The words that the reading does not express, and *what is asked for* if it is something else."""
-        found = ["a condition that all meet"] * self.keeps_all + self.asked_before_type
+        found = ["a condition that all meet"] * self.keeps_all + self.asked_before_type + self.roles
         found += self.other_types + self.other_labels + self.vague + self.modifiers
         is_other = self.is_off_topic or self.starts_unnamed or self.ends_with_rows or self.ends_with_years
         is_other |= self.is_of_neighbours
@@ -101,6 +103,13 @@ class ChainDoubts(RelationDoubts):
         known = [(self.elements.all[at], slot) for at, slot in zip(row, slots, strict=False) if at >= 0]
         is_beyond, words = any(one.kind == HOP for one, _ in known), [*chain.scored.words, -1]
         return [(one, words[slot], is_beyond) for one, slot in known if one.kind == VALUE]
+
+    @property
+    def roles(self) -> list[str]:
+        """The nouns for types after *as*, which say a role that it does not express: *took part as climber*."""
+        found = re.findall(r"(?<!as well )\bas (?:an? )?([a-z]+)", self.question.text)
+        named = {self.question.tokens[at].word for at in self._names}
+        return [f"'as {word}'" for word in found if word not in named and self._is_type(word)]
 
     @property
     def asked_before_type(self) -> list[str]:

@@ -30,11 +30,13 @@ from kbkit.questions.answer_kinds import content, keeps_most, other_kind
 from kbkit.questions.candidates import Topic
 from kbkit.questions.clause_verbs import ClauseVerbs
 from kbkit.questions.clauses import Clauses
+from kbkit.questions.date_doubts import is_other_date
 from kbkit.questions.day_rules import prepared, with_days
 from kbkit.questions.elements import Elements
 from kbkit.questions.lexicon import LITERAL, label_words, stem
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.links import Linker
+from kbkit.questions.meanings import SEVERAL_DATES
 from kbkit.questions.measure_nouns import MeasureNouns
 from kbkit.questions.mentions import Mention
 from kbkit.questions.other_links import MAX_OTHERS, other_links
@@ -140,6 +142,8 @@ class ClauseReader:
             if asks := other_kind(self.elements, tree, text) or named or self._done_by(links):
                 is_other = asks == named
                 raise NotReadError(f"'{asks}'")
+            if is_other_date(self.elements, tree, words):
+                raise NotReadError(SEVERAL_DATES)
         except NotReadError as error:
             return ClauseReading(self.elements, links, clauses, planner, None, str(error), is_other)
         return ClauseReading(self.elements, links, clauses, planner, tree)

@@ -212,7 +212,8 @@ class Planner(RelatedPlanner):
     def _check_asked(self, target: AskedTarget, option: LabelOption) -> None:
         """Raise an error for an attribute that a target hardly asks for, or note the doubt."""
         asks = target.label.text.casefold() if target.label is not None else ""
-        if asks in ("year", "date", "month") and not self._is_date(option):
+        is_span = "years" in label_words(option.attribute)
+        if asks in ("year", "date", "month") and (is_span or not self._is_date(option)):
             raise NotReadError(f"'{asks}'")  # in what year: not the max_age_years
         if {*label_words(option.attribute)} & {*PRICES} and self._have_prices_of_edges():
             raise NotReadError("which of several prices is meant")  # what a wine costs at a shop

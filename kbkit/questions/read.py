@@ -15,6 +15,7 @@ from kbkit.questions.answer_kinds import keeps_most, other_kind
 from kbkit.questions.chain_doubts import ChainDoubts
 from kbkit.questions.chain_reading import ChainReading
 from kbkit.questions.clause_reading import ClauseReading
+from kbkit.questions.date_doubts import is_other_date
 from kbkit.questions.lexicon import STRONG
 from kbkit.questions.meanings import NO_ATTRIBUTE, SEVERAL_DATES
 from kbkit.questions.mentions import Mention
@@ -132,6 +133,9 @@ class Read:
         dates = (link.number for link in self.by_clauses.links if "-" in link.number)
         ignored += [f"'{date}'" for date in dates if date not in self.chain.expression]  # before 2025-03: not 2025
         is_any = doubts.is_any_date or (self.by_clauses.reason == SEVERAL_DATES and self.chain.has_attribute)
+        names = {at for topic in self.chain.topics for at in topic.words}
+        content = [words[at] for at in self.question.content(names)]
+        is_any |= is_other_date(self.by_clauses.elements, self.chain.tree, content)
         ignored += [SEVERAL_DATES] * is_any
         is_same = bool(re.search(r"\bsame\b|\bshares?\b.+\bwith\b", self.question.text.casefold()))
         ignored += ["what is shared"] * (is_same and not self.chain.is_shared)

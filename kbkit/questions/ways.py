@@ -26,6 +26,8 @@ ALIKE = 0.2
 """How much better one of two ways between nodes must be expressed for it to be the one that is meant."""
 _MANY = 3
 """Ways as likely as the best from which each counts as a choice by chance: the drugs *per gene*, by any relation."""
+_SEVERAL = 2
+"""Ways of which any is meant, at most: *Ann's films* are those that she directed and those that she acted in."""
 _RARER = 0.25
 """Fraction of the edges of a relation below which another one is hardly meant: capitals, of cities in a state."""
 _UNSAID = 2
@@ -183,7 +185,8 @@ class Ways:
         if len(alike) < 2 or not is_choice:
             self._check_choice(self._paths(source, target), is_one=is_named(tree))
             return self._followed(tree, self._path(source, target))
-        if not self._is_one_of_alike(tree, alike):
+        is_agent = any(link.nodes and self._tokens[link.first - 1 : link.first] == ["by"] for link in self._links)
+        if (is_agent or len(alike) > _SEVERAL) and not self._is_one_of_alike(tree, alike):
             raise NotReadError(f"how {tree} is related")  # books by Ann: written, or translated?
         self._taken.add((source, target))
         self.doubts.relations += 1
