@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kbkit.answers.syntax import Comparison, Condition, Edge, Expression, Filter, subtrees
+from kbkit.answers.syntax import Condition, Edge, Expression, Filter, subtrees
 from kbkit.english.question_words import BIRTH
 from kbkit.questions.elements import Elements
 from kbkit.questions.lexicon import FAINT, LITERAL, label_words
@@ -24,18 +24,12 @@ def is_other_date(elements: Elements, tree: Expression, words: Sequence[str]) ->
     for part in (one for one in subtrees(tree) if isinstance(one, Filter)):
         kind = answer_type(part.source)
         of = next((number for number, one in enumerate(elements.types) if one.name == kind), -1)
-        for name in _compared(part) if of >= 0 else ():
+        tests = [one.attribute for one in part.conditions if isinstance(one, Condition)]
+        for name in tests if of >= 0 else ():
             is_open = elements.is_yearly(of, name) and not _is_said(elements, name, said)
             if is_open and (BIRTH & {*label_words(name)} or _is_of_edge(elements, part, said)):
                 return True
     return False
-
-
-def _compared(part: Filter) -> list[str]:
-    """Return the attributes that conditions compare."""
-    names = (getattr(test, "attribute", getattr(test, "measure", None)) for test in part.conditions)
-    tests = zip(part.conditions, names, strict=True)
-    return [name for test, name in tests if isinstance(test, Condition | Comparison) and isinstance(name, str)]
 
 
 def _is_said(elements: Elements, name: str, words: Sequence[str]) -> bool:

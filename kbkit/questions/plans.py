@@ -29,6 +29,8 @@ from kbkit.questions.lexicon import label_words
 from kbkit.questions.related_plans import RelatedPlanner
 from kbkit.questions.ways import NotReadError
 
+_EXISTING = frozenset("exist exists there".split())  # noqa: SIM905
+"""Words by which a question may ask whether a KB has a node that it names."""
 _SAYING = 0.4
 """Least similarity of a word and the relation that it says two names have."""
 _PART = 0.7
@@ -89,15 +91,20 @@ class Planner(RelatedPlanner):
             tree = self._owners(tree)
         if not targets and not clauses.is_yes_no and not clauses.groups and self._is_nameless(self.focus):
             tree = self._as_people(tree)
-        named = _named_in(tree)
-        is_said = clauses.is_yes_no and not (named is tree and clauses.unexplained)  # did Malta ever win
-        if named is not None and not clauses.targets and not clauses.most and not is_said:
-            raise NotReadError(f"what is asked of {named.selector}")
-        if named is tree and any(target.total == "count" for target in totals):
-            raise NotReadError("what is counted")  # how many authors did Ann influence: not Ann
+        self._check_named(tree, totals)
         for word in self._saying:
             self._explain(word)
         return self._answered(tree, totals, plain)
+
+    def _check_named(self, tree: Expression, totals: list[AskedTarget]) -> None:
+        """Raise an error if an expression answers with a node that the question names."""
+        clauses, named = self.clauses, _named_in(tree)
+        is_open = bool(clauses.unexplained) or _EXISTING.isdisjoint(self._tokens)
+        is_said = clauses.is_yes_no and not (named is tree and is_open)  # did Malta ever win
+        if named is not None and not clauses.targets and not clauses.most and not is_said:
+            raise NotReadError(f"what is asked of {named.selector}")
+        if named is not None and named is tree and any(target.total == "count" for target in totals):
+            raise NotReadError("what is counted")  # how many authors did Ann influence: not Ann
 
     def _answered(self, tree: Expression, totals: list[AskedTarget], plain: list[AskedTarget]) -> Expression:
         """Return what is asked of the nodes that meet the conditions."""

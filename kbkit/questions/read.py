@@ -21,6 +21,7 @@ from kbkit.questions.meanings import NO_ATTRIBUTE, SEVERAL_DATES
 from kbkit.questions.mentions import Mention
 from kbkit.questions.question import Question
 from kbkit.questions.scoring import WEIGHTS
+from kbkit.questions.ways import WHETHER
 
 MAX_EXECUTED = 12
 """Number of best candidates that are executed until one has answers."""
@@ -46,6 +47,8 @@ _BEFORE_CHAIN = 0.8
 """Confidence from which a reading by clauses comes before a chain that ends with an attribute."""
 CHOSEN = 0.3
 """How far an element may lack a word, at most, if a verb that nothing explains could say another one."""
+_TIED = 0.2
+"""Difference of scores below which of two readings with other answers none is meant more than the other."""
 _COMPARED = 6
 """Number of best readings whose answers are compared, to find those that agree with the best."""
 
@@ -128,6 +131,8 @@ class Read:
         ignored += [f"'{verb}'" for verb in self.chain.unexplained] * is_guess
         is_unfit = self.by_clauses.reason == NO_ATTRIBUTE and self.chain.has_attribute_superlative
         ignored += ["a superlative"] * is_unfit
+        is_choice = self.by_clauses.reason.startswith(WHETHER) and not self.chain.selects
+        ignored += [self.by_clauses.reason] * is_choice  # most books, of authors and translators
         is_unfit = self.by_clauses.names_other_kind and self.chain.has_attribute_superlative
         ignored += ["whether a total is meant"] * is_unfit  # which product sold the largest quantity
         dates = (link.number for link in self.by_clauses.links if "-" in link.number)
@@ -137,6 +142,7 @@ class Read:
         content = [words[at] for at in self.question.content(names)]
         is_any |= is_other_date(self.by_clauses.elements, self.chain.tree, content)
         ignored += [SEVERAL_DATES] * is_any
+        ignored += ["which of two readings is meant"] * self._is_tied
         is_same = bool(re.search(r"\bsame\b|\bshares?\b.+\bwith\b", self.question.text.casefold()))
         ignored += ["what is shared"] * (is_same and not self.chain.is_shared)
         ignored += ["'how much'"] * (self.by_clauses.clauses.is_how_much and not self.chain.has_attribute)
@@ -184,6 +190,20 @@ class Read:
             if reading.has_answers:
                 return reading
         return first
+
+    @property
+    def _is_tied(self) -> bool:
+        """Whether another chain explains the words as well, and has other answers."""
+        best = self.chain
+        return best is not None and any(
+            one.score > best.score - _TIED
+            and one.is_trusted
+            and one.has_answers
+            and not one.agrees_with(best)
+            and not ChainDoubts(one).not_read
+            for one in self.readings[:_COMPARED]
+            if one is not best
+        )
 
     @cached_property
     def _certainty(self) -> float:

@@ -232,7 +232,9 @@ def _against_voice(
     at = np.maximum(rows, 0)
     counted = (elements.kind[at] == MOST_NEIGHBOURS) | (elements.kind[at] == COMPARED_NEIGHBOURS)
     hop = np.where(counted, elements.hop[at], np.minimum(at, elements.hops - 1))
-    is_hop = (rows >= 0) & (counted | (elements.kind[at] == HOP)) & elements.reversible[hop] & (position >= 0)
+    is_same = elements.source[hop] == elements.target[hop]
+    is_hop = (rows >= 0) & (counted | (elements.kind[at] == HOP)) & (position >= 0)
+    is_hop &= elements.reversible[hop] | (is_same & elements.typed)
     is_hop &= elements.inverse[hop] != hop  # not of what holds both ways
     is_hop[:, 1:] &= ~back
     total = np.zeros(len(rows))
@@ -240,7 +242,7 @@ def _against_voice(
     for topic, arm in zip(frame.topics, frame.arms, strict=True):
         named[arm] = topic.mention.first if topic.mention is not None else -1
         is_all[arm] = topic.mention is None
-    is_all = is_all & ~counted & (elements.source[hop] == elements.target[hop])
+    is_all = is_all & ~counted & is_same
     wrong: dict[tuple[int, int, bool | None, bool], bool] = {}
     words = [token.word for token in question.tokens]
     for row, column in np.argwhere(is_hop & (counted | (named >= 0) | is_all)).tolist():

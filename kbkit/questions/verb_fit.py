@@ -12,11 +12,11 @@ from collections.abc import Collection
 import numpy as np
 
 from kbkit.answers.syntax import Expression, Nodes, subtrees
-from kbkit.english.question_words import COUNTED, OUTCOMES, PLAIN_VERBS
+from kbkit.english.question_words import BIRTH, COUNTED, OUTCOMES, PLAIN_VERBS
 from kbkit.english.words import lemmas_of
 from kbkit.questions.element_lists import HOP
 from kbkit.questions.elements import Elements
-from kbkit.questions.lexicon import LITERAL
+from kbkit.questions.lexicon import FAINT, LITERAL
 
 _LEAST = 0.28
 """Least similarity of a verb and a label that it may belong to: of right readings 9 in 10 have more, of readings whose
@@ -38,8 +38,8 @@ def is_fitting(elements: Elements, verb: str, labels: Collection[int], types: Co
         return True
     similar = np.max([elements.labels.similarity(form) for form in forms], axis=0)
     best = similar[[*labels]].max(initial=0.0)
-    if verb in OUTCOMES:  # who won it: not who took part
-        return bool(best >= LITERAL)
+    if verb in OUTCOMES | BIRTH:  # who won it: not who took part
+        return bool(best >= (LITERAL if verb in OUTCOMES else FAINT))
     said = [label for label in labels if not elements.is_verbal[label] or similar[label] >= _ALIKE]
     best = similar[said].max(initial=0.0)
     if elements.typed:
