@@ -120,10 +120,10 @@ LIGHT_VERBS = _words("been come done given gotten had held made occurred happene
 PLAIN_VERBS = _words(
     """
     accept add appear assign associate base be become begin belong bring call come concern connect contain cover
-    create date deal deliver do end exist feature find get give go grow happen have hit hold host include involve keep
-    lie link list live locate log make manage measure mention need occur offer open operate own place produce provide
-    put receive record register relate remain reside run say see send serve set share show sit stand start stay take
-    use want work write
+    create date deal deliver do end exist fall feature find get give go grow happen have hit hold host include involve
+    keep lie link list live locate log make manage measure mention need occur offer open operate own place produce
+    provide put receive record register relate remain reside run say see send serve set share show sit stand start
+    stay take use want work write
     """
 )
 """Verbs in the infinitive that often say no more than that things are related: ``come from``, ``belong to``."""

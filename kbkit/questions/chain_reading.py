@@ -125,8 +125,9 @@ class ChainReading:
 
     @property
     def is_shared(self) -> bool:
-        """Whether it follows a relation forward and back: countries with the same currency."""
-        return bool(self.features[list(WEIGHTS).index("shared")])
+        """Whether it follows a relation from a name and back: countries with the same currency as Peru."""
+        is_same = any(len(arm) > 1 and arm[0].name == arm[1].name for arm in self.arms)
+        return is_same and bool(self.features[list(WEIGHTS).index("shared")])
 
     @property
     def has_unknown_name(self) -> bool:

@@ -20,6 +20,7 @@ from kbkit.questions.lexicon import STRONG
 from kbkit.questions.meanings import NO_ATTRIBUTE, SEVERAL_DATES
 from kbkit.questions.mentions import Mention
 from kbkit.questions.question import Question
+from kbkit.questions.reading_words import answer_type
 from kbkit.questions.scoring import WEIGHTS
 from kbkit.questions.ways import WHETHER
 
@@ -143,8 +144,7 @@ class Read:
         is_any |= is_other_date(self.by_clauses.elements, self.chain.tree, content)
         ignored += [SEVERAL_DATES] * is_any
         ignored += ["which of two readings is meant"] * self._is_tied
-        is_same = bool(re.search(r"\bsame\b|\bshares?\b.+\bwith\b", self.question.text.casefold()))
-        ignored += ["what is shared"] * (is_same and not self.chain.is_shared)
+        ignored += ["what is shared"] * (self._asks_what_is_shared and not self.chain.is_shared)
         ignored += ["'how much'"] * (self.by_clauses.clauses.is_how_much and not self.chain.has_attribute)
         ignored += ["'who'"] * (self.by_clauses.clauses.is_who and doubts.ends_with_things)
         is_owned = self.by_clauses.reason == "'whose'" or not doubts.ends_with_people
@@ -182,23 +182,35 @@ class Read:
 
     @cached_property
     def chain(self) -> ChainReading | None:
-        """The best chain, if any: the first one with answers that is not far-fetched."""
+        """The best chain, if any: the first one with answers that is not far-fetched, or that is as good and shares."""
         first = self.readings[0] if self.readings else None
+        best = None
         for reading in self.readings[:MAX_EXECUTED]:
             if first is not None and first.is_plain and reading.score < first.score - FAR_FETCHED:
                 break
-            if reading.has_answers:
-                return reading
-        return first
+            is_better = best is None or (reading.score > best.score - _TIED and self._asks_what_is_shared)
+            if is_better and (best is None or reading.is_shared > best.is_shared) and reading.has_answers:
+                best = reading
+            if best is not None and (best.is_shared or not self._asks_what_is_shared):
+                break
+        return best or first
+
+    @property
+    def _asks_what_is_shared(self) -> bool:
+        """Whether the question says that things have the same: *films that share a director with Heat*."""
+        return bool(re.search(r"\bsame\b|\bshares?\b.+\bwith\b", self.question.text.casefold()))
 
     @property
     def _is_tied(self) -> bool:
-        """Whether another chain explains the words as well, and has other answers."""
+        """Whether another chain explains the words as well as one step does, and has other answers."""
         best = self.chain
-        return best is not None and any(
+        if best is None or sum(map(len, best.arms)) > 1:
+            return False
+        return any(
             one.score > best.score - _TIED
             and one.is_trusted
             and one.has_answers
+            and answer_type(one.tree) == answer_type(best.tree)
             and not one.agrees_with(best)
             and not ChainDoubts(one).not_read
             for one in self.readings[:_COMPARED]
