@@ -64,9 +64,8 @@ def voice(words: Sequence[str], at: int) -> int:
         return ACTIVE  # the mentors of Ann
     if "VERB" not in kinds or after == "of" or before in ("the", "a", "an", "of"):
         return 0
-    if word in kinds["VERB"] and not _DOING.isdisjoint(words[:at]):
-        return ACTIVE  # did Ann coach Ben
-    is_sure = word.endswith("ing") or "NOUN" not in kinds or before in _BEFORE_ACTIVE or after in _OBJECT
+    is_sure = word in kinds["VERB"] and not _DOING.isdisjoint(words[:at])  # did Ann coach Ben
+    is_sure |= word.endswith("ing") or "NOUN" not in kinds or before in _BEFORE_ACTIVE or after in _OBJECT
     return ACTIVE if is_sure else 0
 
 
@@ -76,6 +75,8 @@ def expected_forward(words: Sequence[str], at: int, label: str, after: bool | No
     It is followed from what is named, which stands ``after`` the word or before it, or (None) from what is asked for.
     """
     said, agent = voice(words, at), agent_of(label)
+    if words[at + 1 : at + 2] == ["with"]:
+        return None  # who interacts with Ann: she with them, too
     if not said and agent == ACTIVE and words[at + 1 : at + 2] == ["of"]:
         verbs = lemmas_of(label_words(label)[0]).get("VERB", ())
         said = ACTIVE if words[at] in verbs else 0  # the coach of Ann, of coaches
