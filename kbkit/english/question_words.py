@@ -117,6 +117,16 @@ TAKING = _words("take takes took taken taking")
 """A verb that says little without its object: *take part, took charge*."""
 LIGHT_VERBS = _words("been come done given gotten had held made occurred happened placed recorded registered taken")
 """Participles that add no condition: ``games that have been held``."""
+PLAIN_VERBS = _words(
+    """
+    accept add appear assign associate base be become begin belong bring call come concern connect contain cover
+    create date deal deliver do end exist fall feature find get give go grow happen have hit hold host include involve
+    keep lie link list live locate log make manage measure mention need occur offer open operate own place produce
+    provide put receive record register relate remain reside run say see send serve set share show sit stand start
+    stay take use want work write
+    """
+)
+"""Verbs in the infinitive that often say no more than that things are related: ``come from``, ``belong to``."""
 
 ENDS = {
     "from": frozenset(
@@ -183,7 +193,7 @@ PLAIN_WORDS = _words(
     either each exist exists existing listed available present altogether whose all order sorted please together
     following corresponding respective respectively currently entire every details information where amount value
     values there kind kinds type types sort in if among amongst database dataset
-    recorded stored still anything everything
+    recorded stored still anything everything across yet
     """
 )
 """Further words that need no explanation beside the clauses of a question."""

@@ -275,12 +275,19 @@ def unrelated(at: Rewriter) -> None:
     at.apply(rf"{aux}{not_yet} (?P<label>{L})(?: yet)?(?= $)", by_verb)
 
 
+def _verbs_of(text: str) -> list[str]:
+    """Return the words of a negation that may be a verb other than *have*."""
+    words = (word for word in text.split() if word.isalpha() and word not in _DENYING | FUNCTION_WORDS)
+    return [word for word in words if may_be_verb(word) and word not in _BETWEEN]
+
+
 def absences(at: Rewriter) -> None:
     """``without albums``, ``that do not have any song``."""
 
     def use(match: re.Match[str]) -> str | None:
         label = at.link(match["label"])
         if is_type(label):
+            at.clauses.unexplained += _verbs_of(match[0])  # who never led an expedition: not who took part in none
             return at.restrict(Restriction(label, "none"))
         return None if label is None or label.is_verb else at.restrict(Restriction(label, "lacks"))
 

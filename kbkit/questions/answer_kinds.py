@@ -23,6 +23,8 @@ _BEGINNING = r"^(?:(?:and|so|please|list|find|show|tell|me|us) )*"
 _WHO = re.compile(rf"{_BEGINNING}(whose|who|whom)\b")
 _HOW_MANY = re.compile(rf"\b(how many)\b|{_BEGINNING}(?:the )?(?:total )?(number of)\b")
 _HOW_MUCH = re.compile(r"\b(how much)\b")
+_FOR = re.compile(rf"{_BEGINNING}(what) (?:do|does|did|was|were|is|are) .* for\W*$")
+"""Asks for a price or a purpose: *what did the picture sell for*."""
 _WHERE = re.compile(rf"{_BEGINNING}(where)\b")
 _WHEN = re.compile(rf"{_BEGINNING}(when)\b")
 _MAX_COMPARED = 100_000
@@ -38,9 +40,9 @@ def other_kind(elements: Elements, tree: Expression, text: str) -> str:
         return found[1]
     if (found := _HOW_MANY.search(text)) and not (_has_number(elements, tree) and _is_one(elements, tree, text)):
         return found[1] or found[2]  # seasons without two tribes: not a list of their numbers
-    if (found := _WHEN.search(text)) and _is_unfit(elements, tree, _are_dates):
+    if (found := _WHEN.search(text) or _FOR.search(text)) and _is_unfit(elements, tree, _are_dates):
         return found[1]
-    if (found := _WHERE.search(text)) and _is_unfit(elements, tree, _are_places):
+    if (found := _WHERE.search(text)) and (_is_unfit(elements, tree, _are_places) or _are_numbers(elements, tree)):
         return found[1]
     if (found := _HOW_MUCH.search(text)) and not _EACH.search(text) and _are_several(elements, tree):
         return found[1]
@@ -63,6 +65,12 @@ def _are_places(elements: Elements, tree: Expression) -> bool:
     attributes = elements.types[kind].attributes if kind is not None else ()
     is_dated = any(attribute.type.startswith(("DATE", "TIMESTAMP")) for attribute in attributes)
     return kind is None or (kind not in elements.people and not is_dated)
+
+
+def _are_numbers(elements: Elements, tree: Expression) -> bool:
+    """Return whether an expression gives numbers or dates and nothing else: the year, of *where was Ann born*."""
+    types = _types(elements, tree) if isinstance(tree, Aggregate) and tree.op == "values" else []
+    return bool(types) and all(map(numeric, types))
 
 
 def _are_dates(_: Elements, tree: Expression) -> bool:

@@ -6,6 +6,8 @@ word is only similar to, is not trusted.
 
 from __future__ import annotations
 
+import re
+
 from kbkit.answers.answer_set import AnswerSet
 from kbkit.english.question_words import ADJECTIVES, FUNCTION_WORDS
 from kbkit.english.words import may_be_person, may_be_verb, singular
@@ -23,6 +25,8 @@ _CLEARER = 0.1
 """How much better words say one of several dates than the others, at least."""
 _LOOKED_AT = 20
 """Nodes whose names are looked at."""
+_GENERAL = frozenset("amount code count date dates day days kind month name names number total type year years".split())  # noqa: SIM905
+"""Words of labels that say little about which attribute is meant."""
 WHEN = FUNCTION_WORDS | {"when"}
 """Words that say that a date is asked for, but not which."""
 ASKED = 0.4
@@ -35,9 +39,10 @@ class ChainDoubts(RelationDoubts):
     @property
     def not_read(self) -> list[str]:
         """The words that the reading does not express, and *what is asked for* if it is something else."""
-        found = ["a condition that all meet"] * self.keeps_all
+        found = ["a condition that all meet"] * self.keeps_all + self.asked_before_type + self.roles
         found += self.other_types + self.other_labels + self.vague + self.modifiers
         is_other = self.is_off_topic or self.starts_unnamed or self.ends_with_rows or self.ends_with_years
+        is_other |= self.is_of_neighbours
         found += self.of_relations
         return found + ["what is asked for"] * (is_other or self.is_other_kind or self.counts_others)
 
@@ -89,6 +94,48 @@ class ChainDoubts(RelationDoubts):
         if values and self.question.asked is None and max(map(self._said, values)) < TELLING:
             return True  # scores, where there are grades
         return self.chain.ends_with_attribute and float(self.chain.features[list(WEIGHTS).index("answer")]) < ASKED
+
+    @property
+    def _values(self) -> list[tuple[Element, int, bool]]:
+        """The attributes that it ends with, the positions of the words for them (-1: none), if a hop leads there."""
+        chain = self.chain
+        row, slots = chain.frame.elements[chain.row].tolist(), chain.scored.slots[chain.row].tolist()
+        known = [(self.elements.all[at], slot) for at, slot in zip(row, slots, strict=False) if at >= 0]
+        is_beyond, words = any(one.kind == HOP for one, _ in known), [*chain.scored.words, -1]
+        return [(one, words[slot], is_beyond) for one, slot in known if one.kind == VALUE]
+
+    @property
+    def roles(self) -> list[str]:
+        """The nouns for types after *as*, which say a role that it does not express: *took part as climber*."""
+        found = re.findall(r"(?<!as well )\bas (?:an? )?([a-z]+)", self.question.text)
+        named = {self.question.tokens[at].word for at in self._names}
+        return [f"'as {word}'" for word in found if word not in named and self._is_type(word)]
+
+    @property
+    def asked_before_type(self) -> list[str]:
+        """The words for what it answers with that stand before the noun for the nodes: *which living authors*."""
+        words = [token.word for token in self.question.tokens]
+        return [
+            f"'{words[at]}'"
+            for value, at, _ in self._values
+            if self.elements.typed
+            and words[at - 1 : at] in (["which"], ["what"])
+            and value.source in self.elements.types_called(stem("".join(words[at + 1 : at + 2])))
+        ]
+
+    @property
+    def is_of_neighbours(self) -> bool:
+        """Whether it answers with an attribute of neighbours of which only a general word is said: *in what year was it
+        described*, with the year when who described it was born.
+        """
+        said = {stem(token.word) for token in self.question.tokens}
+        for value, _, is_beyond in self._values if self.elements.typed else ():
+            label = [word for word in label_words(value.name) if word not in FUNCTION_WORDS]
+            special = {stem(word) for word in label if word not in _GENERAL}
+            is_part = bool(special) and len(special) < len(label) and not special & said
+            if is_beyond and is_part and self._said(value, _GENERAL) < FAINT:
+                return True
+        return False
 
     @property
     def is_any_date(self) -> bool:

@@ -18,6 +18,7 @@ from kbkit.questions.expressions import expression
 from kbkit.questions.lexicon import LITERAL, Floats
 from kbkit.questions.question import Question
 from kbkit.questions.scoring import WEIGHTS, ScoredFrame
+from kbkit.questions.verb_fit import is_fitting
 
 EXPLAINED = 0.4
 """Least similarity with which a word counts as explained."""
@@ -124,8 +125,9 @@ class ChainReading:
 
     @property
     def is_shared(self) -> bool:
-        """Whether it follows a relation forward and back: countries with the same currency."""
-        return bool(self.features[list(WEIGHTS).index("shared")])
+        """Whether it follows a relation from a name and back: countries with the same currency as Peru."""
+        is_same = any(len(arm) > 1 and arm[0].name == arm[1].name for arm in self.arms)
+        return is_same and bool(self.features[list(WEIGHTS).index("shared")])
 
     @property
     def has_unknown_name(self) -> bool:
@@ -153,8 +155,16 @@ class ChainReading:
         """Whether it explains all content words but one verb, ignores no operator, and follows something asked for."""
         is_clear = not self.has_unknown_name and not any(t.mention and t.mention.is_ambiguous for t in self.topics)
         verbs = {word for word in self.unexplained if may_be_verb(word)} - self._nouns
+        verbs = {verb for verb in verbs if is_fitting(self.elements, verb, *self._said)}
         is_complete = len(set(self.unexplained) - verbs) <= MAX_UNEXPLAINED and len(verbs) < 2 and not self.ignored
         return is_clear and is_complete and self.unexpressed < 0.9
+
+    @property
+    def _said(self) -> tuple[set[int], set[int]]:
+        """The labels and the types of its elements."""
+        steps = [one for arm in self.arms for one in arm]
+        types = {topic.type for topic in self.topics} | {kind for one in steps for kind in (one.source, one.target)}
+        return {one.label for one in steps}, types
 
     @property
     def selects(self) -> bool:

@@ -24,21 +24,20 @@ from kbkit.answers.syntax import (
     Superlative,
     subtrees,
 )
-from kbkit.english.question_words import DWELLING, LIGHT_VERBS, OUTCOMES
-from kbkit.english.types import type_noun
-from kbkit.english.words import may_be_person, may_be_verb
 from kbkit.errors import KbError
 from kbkit.questions.acts import acts, without_ends
 from kbkit.questions.amount_links import with_amounts
 from kbkit.questions.answer_kinds import content, keeps_most, other_kind
 from kbkit.questions.candidates import Topic
+from kbkit.questions.clause_verbs import ClauseVerbs
 from kbkit.questions.clauses import Clauses
+from kbkit.questions.date_doubts import is_other_date
 from kbkit.questions.day_rules import prepared, with_days
-from kbkit.questions.element_lists import VALUE
 from kbkit.questions.elements import Elements
-from kbkit.questions.lexicon import LITERAL, cosine, label_words, stem
+from kbkit.questions.lexicon import LITERAL, label_words, stem
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.links import Linker
+from kbkit.questions.meanings import SEVERAL_DATES
 from kbkit.questions.measure_nouns import MeasureNouns
 from kbkit.questions.mentions import Mention
 from kbkit.questions.other_links import MAX_OTHERS, other_links
@@ -71,12 +70,7 @@ cross-validated over nine databases of others.
 """
 _SURELY = 0.75
 """Least score of a label of a reading whose answers are none."""
-_AKIN = 0.4
-"""Least similarity of a verb for an outcome and what it is about: *won* a prize."""
-_DWELLING = frozenset(DWELLING) - {"living"}  # living writers
 _AUXILIARIES = ("do", "does", "did", "has", "have", "had")
-_SAME = 0.75
-"""Least similarity of a verb and a relation that it means."""
 _LEAST_OTHER = 0.5
 """Least confidence of a reading by other links than the likeliest."""
 MAX_WORDS = 0
@@ -151,6 +145,8 @@ class ClauseReader:
             if asks := other_kind(self.elements, tree, text) or named or self._done_by(links):
                 is_other = asks == named
                 raise NotReadError(f"'{asks}'")
+            if is_other_date(self.elements, tree, words):
+                raise NotReadError(SEVERAL_DATES)
         except NotReadError as error:
             return ClauseReading(self.elements, links, clauses, planner, None, str(error), is_other)
         return ClauseReading(self.elements, links, clauses, planner, tree)
@@ -211,45 +207,14 @@ class ClauseReading:
         return len(self.answers) > 0
 
     @cached_property
+    def _verbs(self) -> ClauseVerbs:
+        followed = self.planner.doubts.followed
+        return ClauseVerbs(self.elements, self.clauses, self.links, followed, self.tree)
+
+    @property
     def verbs(self) -> list[str]:
         """The unexplained verbs, which often mean no more than *have*, but none of a relation that is not followed."""
-        words = self.clauses.unexplained
-        return [w for w in words if (may_be_verb(w) or w in _DWELLING or self._is_said(w)) and self._is_followed(w)]
-
-    def _is_said(self, word: str) -> bool:
-        """Return whether a relation that is followed is called so: *direct*, which is also an adjective."""
-        similar, labels = self.elements.labels.similarity(word), self.planner.doubts.followed
-        return any(self.elements.is_verbal[label] and similar[label] >= LITERAL for label in labels)
-
-    def _is_followed(self, verb: str) -> bool:
-        """Return whether the expression follows a relation that a verb is a word of, if there is one."""
-        if verb in self.clauses.capitalized | self.clauses.nouns:
-            return False
-        similar = self.elements.labels.similarity(verb)
-        relations = {element.label for element in self.elements.all[: self.elements.hops]}
-        if self.clauses.is_who:  # who directed it: the director, not an actor
-            values = (element for element in self.elements.all if element.kind == VALUE)
-            relations |= {element.label for element in values if may_be_person(type_noun(element.name))}
-        meant = {label for label in relations if similar[label] >= _SAME}
-        if verb in LIGHT_VERBS:  # the most films that a director made, where films are made in countries
-            meant = {label for label in meant if not self.elements.ends_in_preposition[label]}
-        followed = self.planner.doubts.followed
-        if verb in OUTCOMES and not any(
-            similar[label] >= _SAME for label in followed
-        ):  # won the cup: not who took part
-            named = [link.text.casefold().rpartition(" ")[2] for link in self.links if link.labels]
-            return any(cosine(verb, word) >= _AKIN for word in named)
-        asks = self.clauses.is_who or (self.clauses.is_where and verb not in (*_DWELLING, *LIGHT_VERBS))
-        if asks and not meant and any(self.elements.is_verbal[label] or self._is_choice(label) for label in followed):
-            return False  # who hated the film: not who directed it
-        return not meant or any(label in meant or similar[label] >= _SAME for label in followed)
-
-    def _is_choice(self, label: int) -> bool:
-        """Return whether another relation joins people to what a relation joins them to: a director, or the cast."""
-        elements = self.elements
-        hops = [hop for hop in range(elements.hops) if elements.label[hop] == label]
-        ends = ({elements.all[hop].source, elements.all[hop].target} for hop in hops)
-        return any(pair & elements.people for pair in ends) and any(map(elements.has_other_ways, hops))
+        return self._verbs.plain
 
     @property
     def is_unmet(self) -> bool:
@@ -262,6 +227,7 @@ class ClauseReading:
     def unexplained(self) -> list[str]:
         """The other unexplained content words."""
         words = [word for word in self.clauses.unexplained if word not in self.verbs or self.is_unmet]
+        words += self._verbs.misread
         hops, followed = self.elements.all[: self.elements.hops], self.planner.doubts.followed
         names = {hop.name for hop in hops if hop.label in followed} if words else ()
         said = {stem(word) for name in names for word in label_words(name)}

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from kbkit.english.question_words import FUNCTION_WORDS, PREPOSITIONS
+from kbkit.english.question_words import FUNCTION_WORDS, PARTICIPLES, PREPOSITIONS
 from kbkit.questions.lexicon import label_words, stem
 from kbkit.schema import NodeType, Relation, Schema
 
@@ -93,6 +93,12 @@ def mutual_relations(schema: Schema) -> frozenset[str]:
 def ends_in_preposition(texts: Sequence[str]) -> bool:
     """Return whether one of the texts of a label ends with a preposition."""
     return any(not PREPOSITIONS.isdisjoint(label_words(text)[-1:]) for text in texts)
+
+
+def names_head(text: str) -> bool:
+    """Return whether a label says what the head of a relation is of the tail: *sequel of*, but not *consists of*."""
+    words = label_words(text)
+    return words[1:] == ["of"] and words[0] not in PARTICIPLES and not words[0].endswith(("ed", "s"))
 
 
 def attribute_texts(types: Sequence[NodeType]) -> dict[str, list[str]]:

@@ -24,6 +24,7 @@ from kbkit.questions.element_lists import (
     ends_in_preposition,
     hops_of,
     mutual_relations,
+    names_head,
     numeric,
     phrased_words,
 )
@@ -120,6 +121,12 @@ class Elements:
     def expressed(self) -> dict[str, tuple[Floats, Floats]]:
         """How well words express each label and each type, see :func:`kbkit.questions.alignment.similarities`."""
         return {}
+
+    @cached_property
+    def names_head(self) -> NDArray[np.bool_]:
+        """Whether each label says what the head of a relation is of the tail, as *sequel of* does."""
+        relations = [names_head(one.label or one.name) for one in self.session.schema.relations]
+        return np.array([*relations, *[False] * (self.labels.count - len(relations))], bool)
 
     def _classes(self, overlap: Floats) -> None:
         """Set the class of the nodes that each element reaches, and which relations name which class.

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from kbkit.english.abbreviations import expanded, shortened
 from kbkit.english.question_words import CONCEPTS, FUNCTION_WORDS, LIGHT_VERBS
-from kbkit.english.words import lemmas_of
+from kbkit.english.words import is_common, lemmas_of
 from kbkit.stores import embedders
 from kbkit.stores.folding import words
 from kbkit.stores.text import analyzer
@@ -211,8 +211,9 @@ class KindLabels:
 
 
 def _parts(word: str) -> list[tuple[str, float]]:
-    """Return the stem of a word, and the stems of endings that may be words (``screenwriter``: writer)."""
-    ends = ((stem(word[at:]), 0.9) for at in range(3, len(word) - 4) if len(word) >= 8)
+    """Return the stem of a word, and the stems of endings that are words: ``screenwriter``, but not neigh-``bours``."""
+    starts = range(3, len(word) - 4) if len(word) >= 8 else ()
+    ends = ((stem(word[at:]), 0.9) for at in starts if is_common(word[at:]))
     return [(stem(word), 1.0), *((verb, 1.0) for verb in _verbs(word)), *ends]
 
 

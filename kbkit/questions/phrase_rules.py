@@ -33,7 +33,8 @@ def asides(at: Rewriter) -> None:
     at.apply(r"(?:take|takes|took|taken) (?:charge|care|part|hold) (?:of|in)", lambda _: "had")
     at.apply(r"(?P<verb>own|owns|owned|owning) (?:a |any |some )?(?:part|share|stake)s? (?:of|in)", lambda m: m["verb"])
     at.apply(r"anywhere(?= $)", lambda _: "")
-    at.apply(rf"(?:on|in|from|of) (?:(?:our|your|my|the|this|these|all) )+(?:{_DATA})(?= $)", lambda _: "")
+    their = "(?:(?:our|your|my|the|this|these|all) )+"
+    at.apply(rf"(?:on|in|from|of) {their}(?:{_DATA})(?= (?:$|who|that|which))", lambda _: "")
     at.apply(rf"(?:on|in|at|of|for) (?:our|my|your) (?:{_WHOLE})(?= $)", lambda _: "")
     own = rf"(?<= )(?P<phrase>(?:in|at|from|near|around) (?:my|our|your)) (?:(?P<label>{L})|(?P<word>[a-z]+))(?= )"
     for match in re.finditer(own, at.text):

@@ -29,6 +29,8 @@ from kbkit.questions.lexicon import label_words
 from kbkit.questions.related_plans import RelatedPlanner
 from kbkit.questions.ways import NotReadError
 
+_EXISTING = frozenset("exist exists there".split())  # noqa: SIM905
+"""Words by which a question may ask whether a KB has a node that it names."""
 _PART = 0.7
 """Score of a label below which a word is only a part of it."""
 _OTHER = 0.8
@@ -87,13 +89,20 @@ class Planner(RelatedPlanner):
             tree = self._owners(tree)
         if not targets and not clauses.is_yes_no and not clauses.groups and self._is_nameless(self.focus):
             tree = self._as_people(tree)
-        named = _named_in(tree)
-        is_said = clauses.is_yes_no and not (named is tree and clauses.unexplained)  # did Malta ever win
-        if named is not None and not clauses.targets and not clauses.most and not is_said:
-            raise NotReadError(f"what is asked of {named.selector}")
+        self._check_named(tree, totals)
         for word in self._saying:
             self._explain(word)
         return self._answered(tree, totals, plain)
+
+    def _check_named(self, tree: Expression, totals: list[AskedTarget]) -> None:
+        """Raise an error if an expression answers with a node that the question names."""
+        clauses, named = self.clauses, _named_in(tree)
+        is_open = bool(clauses.unexplained) or _EXISTING.isdisjoint(self._tokens)
+        is_said = clauses.is_yes_no and not (named is tree and is_open)  # did Malta ever win
+        if named is not None and not clauses.targets and not clauses.most and not is_said:
+            raise NotReadError(f"what is asked of {named.selector}")
+        if named is not None and named is tree and any(target.total == "count" for target in totals):
+            raise NotReadError("what is counted")  # how many authors did Ann influence: not Ann
 
     def _answered(self, tree: Expression, totals: list[AskedTarget], plain: list[AskedTarget]) -> Expression:
         """Return what is asked of the nodes that meet the conditions."""
@@ -211,7 +220,8 @@ class Planner(RelatedPlanner):
     def _check_asked(self, target: AskedTarget, option: LabelOption) -> None:
         """Raise an error for an attribute that a target hardly asks for, or note the doubt."""
         asks = target.label.text.casefold() if target.label is not None else ""
-        if asks in ("year", "date", "month") and not self._is_date(option):
+        is_span = "years" in label_words(option.attribute)
+        if asks in ("year", "date", "month") and (is_span or not self._is_date(option)):
             raise NotReadError(f"'{asks}'")  # in what year: not the max_age_years
         if {*label_words(option.attribute)} & {*PRICES} and self._have_prices_of_edges():
             raise NotReadError("which of several prices is meant")  # what a wine costs at a shop

@@ -15,11 +15,14 @@ from kbkit.questions.answer_kinds import keeps_most, other_kind
 from kbkit.questions.chain_doubts import ChainDoubts
 from kbkit.questions.chain_reading import ChainReading
 from kbkit.questions.clause_reading import ClauseReading
+from kbkit.questions.date_doubts import is_other_date
 from kbkit.questions.lexicon import STRONG
 from kbkit.questions.meanings import NO_ATTRIBUTE, SEVERAL_DATES
 from kbkit.questions.mentions import Mention
 from kbkit.questions.question import Question
+from kbkit.questions.reading_words import answer_type
 from kbkit.questions.scoring import WEIGHTS
+from kbkit.questions.ways import WHETHER
 
 MAX_EXECUTED = 12
 """Number of best candidates that are executed until one has answers."""
@@ -45,6 +48,8 @@ _BEFORE_CHAIN = 0.8
 """Confidence from which a reading by clauses comes before a chain that ends with an attribute."""
 CHOSEN = 0.3
 """How far an element may lack a word, at most, if a verb that nothing explains could say another one."""
+_TIED = 0.2
+"""Difference of scores below which of two readings with other answers none is meant more than the other."""
 _COMPARED = 6
 """Number of best readings whose answers are compared, to find those that agree with the best."""
 
@@ -127,14 +132,19 @@ class Read:
         ignored += [f"'{verb}'" for verb in self.chain.unexplained] * is_guess
         is_unfit = self.by_clauses.reason == NO_ATTRIBUTE and self.chain.has_attribute_superlative
         ignored += ["a superlative"] * is_unfit
+        is_choice = self.by_clauses.reason.startswith(WHETHER) and not self.chain.selects
+        ignored += [self.by_clauses.reason] * is_choice  # most books, of authors and translators
         is_unfit = self.by_clauses.names_other_kind and self.chain.has_attribute_superlative
         ignored += ["whether a total is meant"] * is_unfit  # which product sold the largest quantity
         dates = (link.number for link in self.by_clauses.links if "-" in link.number)
         ignored += [f"'{date}'" for date in dates if date not in self.chain.expression]  # before 2025-03: not 2025
         is_any = doubts.is_any_date or (self.by_clauses.reason == SEVERAL_DATES and self.chain.has_attribute)
+        names = {at for topic in self.chain.topics for at in topic.words}
+        content = [words[at] for at in self.question.content(names)]
+        is_any |= is_other_date(self.by_clauses.elements, self.chain.tree, content)
         ignored += [SEVERAL_DATES] * is_any
-        is_same = bool(re.search(r"\bsame\b|\bshares?\b.+\bwith\b", self.question.text.casefold()))
-        ignored += ["what is shared"] * (is_same and not self.chain.is_shared)
+        ignored += ["which of two readings is meant"] * self._is_tied
+        ignored += ["what is shared"] * (self._asks_what_is_shared and not self.chain.is_shared)
         ignored += ["'how much'"] * (self.by_clauses.clauses.is_how_much and not self.chain.has_attribute)
         ignored += ["'who'"] * (self.by_clauses.clauses.is_who and doubts.ends_with_things)
         is_owned = self.by_clauses.reason == "'whose'" or not doubts.ends_with_people
@@ -172,14 +182,40 @@ class Read:
 
     @cached_property
     def chain(self) -> ChainReading | None:
-        """The best chain, if any: the first one with answers that is not far-fetched."""
+        """The best chain, if any: the first one with answers that is not far-fetched, or that is as good and shares."""
         first = self.readings[0] if self.readings else None
+        best = None
         for reading in self.readings[:MAX_EXECUTED]:
             if first is not None and first.is_plain and reading.score < first.score - FAR_FETCHED:
                 break
-            if reading.has_answers:
-                return reading
-        return first
+            is_better = best is None or (reading.score > best.score - _TIED and self._asks_what_is_shared)
+            if is_better and (best is None or reading.is_shared > best.is_shared) and reading.has_answers:
+                best = reading
+            if best is not None and (best.is_shared or not self._asks_what_is_shared):
+                break
+        return best or first
+
+    @property
+    def _asks_what_is_shared(self) -> bool:
+        """Whether the question says that things have the same: *films that share a director with Heat*."""
+        return bool(re.search(r"\bsame\b|\bshares?\b.+\bwith\b", self.question.text.casefold()))
+
+    @property
+    def _is_tied(self) -> bool:
+        """Whether another chain explains the words as well as one step does, and has other answers."""
+        best = self.chain
+        if best is None or sum(map(len, best.arms)) > 1:
+            return False
+        return any(
+            one.score > best.score - _TIED
+            and one.is_trusted
+            and one.has_answers
+            and answer_type(one.tree) == answer_type(best.tree)
+            and not one.agrees_with(best)
+            and not ChainDoubts(one).not_read
+            for one in self.readings[:_COMPARED]
+            if one is not best
+        )
 
     @cached_property
     def _certainty(self) -> float:

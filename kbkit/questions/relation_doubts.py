@@ -95,7 +95,8 @@ class RelationDoubts:
         found = []
         for word in dict.fromkeys(one for one in words if words.count(one) > 1 and is_participle(one)):
             steps = [one for arm in self.chain.arms for one in arm if similar(word)[one.label] >= LITERAL]
-            found += [f"'{word}'"] * (0 < len(steps) < words.count(word))
+            is_back = len({one.forward for one in steps if one.source == one.target}) > 1 and SHARED.isdisjoint(words)
+            found += [f"'{word}'"] * (0 < len(steps) < words.count(word) or is_back)
         for word in words:
             rest = word.removeprefix("grand")
             steps = [one for arm in self.chain.arms for one in arm if similar(rest)[one.label] >= LITERAL]
@@ -194,14 +195,14 @@ class RelationDoubts:
     @property
     def is_unsaid_sharing(self) -> bool:
         """Whether it goes from a name along a relation and back, though a verb says something else: *was followed*."""
-        words = [token.word for token in self.question.tokens]
+        words = [self.question.tokens[at].word for at in self.question.content(self._names)]
         verbs = [word for word in self.chain.unexplained if is_participle(word)]
         ways = [hops for topic, arm in self._arms if topic.mention for hops in [arm[:_RETURNING]]]
         backs = [
             (one, other) for one, other in (way for way in ways if len(way) == _RETURNING) if one.name == other.name
         ]
         is_said = any(self.elements.labels.similarity(w)[one.label] >= FAINT for w in words for one, _ in backs)
-        return bool(verbs and backs) and not is_said and SHARED.isdisjoint(words)
+        return bool(verbs and backs) and not is_said and SHARED.isdisjoint(token.word for token in self.question.tokens)
 
     @property
     def is_other_deed(self) -> bool:

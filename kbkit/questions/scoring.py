@@ -211,8 +211,10 @@ def _backward(
     for topic, arm in zip(frame.topics, frame.arms, strict=True):
         if topic.mention is not None:
             is_before[:, arm] = (position[:, arm] >= 0) & (position[:, arm] < topic.mention.first)
-    expected = ~(elements.ends_in_preposition[elements.label[at]] & is_before)
-    found = (rows >= 0) & (elements.kind[at] == HOP) & elements.reversible[hop] & (elements.forward[at] != expected)
+    is_head = _names_heads(elements, question)[elements.label[at]] & (elements.source[at] == elements.target[at])
+    expected = ~((elements.ends_in_preposition[elements.label[at]] & is_before) | is_head)
+    is_choice = elements.reversible[hop] | is_head
+    found = (rows >= 0) & (elements.kind[at] == HOP) & is_choice & (elements.forward[at] != expected)
     found[:, 1:] &= ~back
     total: Floats = found.sum(1).astype(np.float64)
     return total + _against_voice(elements, question, frame, rows, position, back)
@@ -230,22 +232,28 @@ def _against_voice(
     at = np.maximum(rows, 0)
     counted = (elements.kind[at] == MOST_NEIGHBOURS) | (elements.kind[at] == COMPARED_NEIGHBOURS)
     hop = np.where(counted, elements.hop[at], np.minimum(at, elements.hops - 1))
-    is_hop = (rows >= 0) & (counted | (elements.kind[at] == HOP)) & elements.reversible[hop] & (position >= 0)
+    is_same = elements.source[hop] == elements.target[hop]
+    is_hop = (rows >= 0) & (counted | (elements.kind[at] == HOP)) & (position >= 0)
+    is_hop &= elements.reversible[hop] | (is_same & elements.typed)
     is_hop &= elements.inverse[hop] != hop  # not of what holds both ways
     is_hop[:, 1:] &= ~back
     total = np.zeros(len(rows))
-    named = np.full(rows.shape[1], -1)
+    named, is_all = np.full(rows.shape[1], -1), np.zeros(rows.shape[1], bool)
     for topic, arm in zip(frame.topics, frame.arms, strict=True):
         named[arm] = topic.mention.first if topic.mention is not None else -1
-    wrong: dict[tuple[int, int, bool | None], bool] = {}
+        is_all[arm] = topic.mention is None
+    is_all = is_all & ~counted & is_same
+    wrong: dict[tuple[int, int, bool | None, bool], bool] = {}
     words = [token.word for token in question.tokens]
-    for row, column in np.argwhere(is_hop & (counted | (named >= 0))).tolist():
+    for row, column in np.argwhere(is_hop & (counted | (named >= 0) | is_all)).tolist():
         word, step = int(position[row, column]), int(hop[row, column])
-        after = None if counted[row, column] else bool(named[column] > word)
-        if (word, step, after) not in wrong:
+        of_all = bool(is_all[row, column])  # authors that influenced nobody: from all authors back to those
+        after = None if counted[row, column] or of_all else bool(named[column] > word)
+        key = (word, step, after, of_all)
+        if key not in wrong:
             forward = expected_forward(words, word, elements.all[step].name, after)
-            wrong[word, step, after] = forward is not None and forward != bool(elements.forward[step])
-        total[row] += _VOICE * wrong[word, step, after]
+            wrong[key] = forward is not None and (forward != of_all) != bool(elements.forward[step])
+        total[row] += _VOICE * wrong[key]
     return total
 
 
@@ -287,9 +295,19 @@ def _answer(elements: Elements, question: Question, frame: CandidateFrame, rows:
         kind = np.maximum(kind, sharp(elements.class_similarity(noun)))
     at = np.maximum(last, 0)
     kinds = elements.kind[at]
-    by_label = np.where((last >= 0) & (kinds <= VALUE) & elements.forward[at], label[elements.label[at]], 0)
+    is_head = elements.forward[at] != _names_heads(elements, question)[elements.label[at]]
+    by_label = np.where((last >= 0) & (kinds <= VALUE) & is_head, label[elements.label[at]], 0)
     by_type = np.where((last >= 0) & (kinds == VALUE), 0, kind[frame.last_class(elements)])
     return np.maximum(by_label, by_type)
+
+
+def _names_heads(elements: Elements, question: Question) -> NDArray[np.bool_]:
+    """Return which labels say what the question asks of something: *the sequel of Heat*, *Ann's parents*.
+
+    It is the other way round if the question asks of what something is one: *which range is the Eiger part of*.
+    """
+    words = [token.word for token in question.tokens]
+    return elements.names_head & ("of" not in (words[-1:] + words[:1]))
 
 
 def _of_topics(question: Question, frame: CandidateFrame) -> dict[str, float]:

@@ -334,6 +334,7 @@ def _done(at: Rewriter) -> None:
 def _unread(at: Rewriter, question: Question, references: list[str]) -> None:
     """Note what no rule reads: second questions, negative numbers, pronouns without a noun, capital letters."""
     second = re.search(r" (?:and|or) (?:(?!<)\w+ )?(who|whom|where|when|why|how)(?= )", at.text)
+    second = second or re.match(r" (?:and |so )?(why) ", at.text)
     if re.search(r"(?<!\S)[-\u2212]\d", question.text):
         at.clauses.unread.append("a negative number")
     manner = re.match(r" (?:and |so )?(how) (?:did|do|does|is|are|was|were|can) ", at.text)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
+from kbkit.answers.answer_set import AnswerSet
 from kbkit.answers.syntax import (
     Combine,
     Expression,
@@ -25,12 +27,16 @@ ALIKE = 0.2
 """How much better one of two ways between nodes must be expressed for it to be the one that is meant."""
 _MANY = 3
 """Ways as likely as the best from which each counts as a choice by chance: the drugs *per gene*, by any relation."""
+_SEVERAL = 2
+"""Ways of which any is meant, at most: *Ann's films* are those that she directed and those that she acted in."""
 _RARER = 0.25
 """Fraction of the edges of a relation below which another one is hardly meant: capitals, of cities in a state."""
 _UNSAID = 2
 """Choices by chance that a path counts which no word says though a verb is left."""
 
 
+WHETHER = "whether "
+"""The beginning of why a choice between relations is not read."""
 FORMER = frozenset("former formerly previous previously past once earlier before used ex old did was were".split())  # noqa: SIM905
 """Words of relations that have ended, and of questions about them."""
 
@@ -137,6 +143,9 @@ class Ways:
         verbs = [word for word in self.clauses.unexplained if may_be_verb(word) and word not in LIGHT_VERBS]
         if len(said) > 1 and len(paths[0]) == 1 and said[0] < FAINT and verbs:
             raise NotReadError(f"'{verbs[0]}'")  # who turned out for it: not who led it
+        if len(paths[0]) == 1:
+            self._check_choice(paths, is_one=False)
+        self._check_bridges(paths[0])
         alike = sum(said[0] - other < ALIKE for other in said[1:])
         self.doubts.choices += min(alike, 1) if alike < _MANY else alike
         for hop in paths[0]:
@@ -148,6 +157,25 @@ class Ways:
         self.doubts.relations += len(paths[0])
         self.doubts.followed |= {self.elements.all[hop].label for hop in paths[0]}
         return paths[0]
+
+    def _check_bridges(self, path: list[int]) -> None:
+        """Raise an error if two steps only lead to what has something in common, which no word says.
+
+        Finds of a trench are not those that were found by whoever dug there, too.
+        """
+        elements = self.elements
+        said = {option.type for link in self._links for option in link.types()}
+        for one, other in pairwise(path):
+            middle, back, forth = int(elements.target[one]), int(elements.inverse[one]), int(elements.inverse[other])
+            is_shared = elements.is_single(one) and elements.is_single(forth)
+            is_shared &= not (elements.is_single(back) or elements.is_single(other))
+            if is_shared and middle not in said and not self._says_type(middle):
+                raise NotReadError(f"what has the same {elements.types[middle].name}")
+
+    def _says_type(self, kind: int) -> bool:
+        """Return whether a word of the question is similar to the name of a type."""
+        similar = self.elements.type_labels.similarity
+        return any(similar(word)[kind] >= FAINT for word in self._words)
 
     def _is_unsaid(self, path: list[int], source: int, target: int) -> bool:
         """Return whether a verb says how two types are related, which the path does not, and another is hardly longer.
@@ -182,10 +210,19 @@ class Ways:
         if len(alike) < 2 or not is_choice:
             self._check_choice(self._paths(source, target), is_one=is_named(tree))
             return self._followed(tree, self._path(source, target))
+        is_agent = any(link.nodes and self._tokens[link.first - 1 : link.first] == ["by"] for link in self._links)
+        if (is_agent or len(alike) > _SEVERAL) and not self._is_one_of_alike(tree, alike):
+            raise NotReadError(f"how {tree} is related")  # books by Ann: written, or translated?
         self._taken.add((source, target))
         self.doubts.relations += 1
         self.doubts.followed |= {self.elements.all[hop].label for path in alike for hop in path}
         return Combine("|", tuple(self._followed(tree, path) for path in alike))
+
+    def _is_one_of_alike(self, tree: Expression, alike: list[list[int]]) -> bool:
+        """Return whether one of the paths from some nodes leads to all that the others lead to."""
+        sets = [AnswerSet(self.elements.session, self._followed(tree, path)) for path in alike]
+        both = AnswerSet(self.elements.session, Combine("|", tuple(self._followed(tree, path) for path in alike)))
+        return max(map(len, sets)) == len(both)
 
     def _check_choice(self, ways: list[list[int]], *, is_one: bool) -> None:
         """Raise an error if no word says which of two relations between the same types is followed first.
@@ -202,7 +239,7 @@ class Ways:
         is_open = max(said) < FAINT and abs(said[0] - said[1]) < ALIKE and edges[0] >= _RARER * edges[1]
         if is_same and is_open:
             names = " or ".join(repr(self.elements.relation_label(way[0])) for way in ways[:2])
-            raise NotReadError(f"whether {names} is meant")
+            raise NotReadError(f"{WHETHER}{names} is meant")
 
     def _ways(self, source: int, target: int) -> list[list[int]]:
         """Return the shortest paths between two types, or the relations of one type."""
