@@ -3,7 +3,7 @@
 var kbkit = globalThis.kbkit ?? {};
 
 const NONE = "#7d858f"; // of nodes without a value
-const RAMP = ["#3b6ea5", "#8f851c", "#d9730d"]; // from low to high
+const RAMP = ["#3b6ea5", "#2a8f82", "#b3860f", "#c8461e"]; // from low to high
 const [SMALLEST, LARGEST] = [2.5, 22]; // radii of nodes by a value
 const NAMED = 9; // values with a colour of their own
 
