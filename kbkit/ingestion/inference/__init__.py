@@ -253,7 +253,7 @@ def _drop_row_numbers(con: duckdb.DuckDBPyConnection, table: ProfiledTable, othe
     unnamed = first is not None and first.name == "column0"
     if first is None or table.declared_key or len(table.columns) == 1:
         return
-    if not _ROW_NUMBERS.fullmatch(first.name) and not _is_same_ordinal(first.name, others):
+    if not _ROW_NUMBERS.fullmatch(first.name) and not _is_same_ordinal(table, first.name, others):
         return
     integers = {c.name for other in others for c in other.columns.values() if c.look == "integer"}
     referred = any(names.plain(one) in (*names.HEADS, *names.TAILS) for one in integers)
@@ -268,14 +268,16 @@ def _drop_row_numbers(con: duckdb.DuckDBPyConnection, table: ProfiledTable, othe
         del table.columns[first.name]
 
 
-def _is_same_ordinal(name: str, others: Sequence[ProfiledTable]) -> bool:
+def _is_same_ordinal(table: ProfiledTable, name: str, others: Sequence[ProfiledTable]) -> bool:
     """Return whether the first column of other tables has the same name, too, of words for places in a sequence, and
-    none refers to such a column: *No*, unless there is a *Customer no*.
+    none refers to such a column: *No*, unless there is a *Customer no*. Another column must relate the tables.
     """
+    shared = [c for c in table.columns.values() if any(c.name in other.columns for other in others) and c.name != name]
     words = names.words(name)
     same = any(name in (next(iter(other.columns), ""), other.numbers) for other in others)
     ends = {names.words(one)[-1:] for other in others for one in other.columns if one != name}
-    return same and set(words) <= {*names.ORDINALS, "row", "line", "record"} and words[-1:] not in ends
+    related = any(column.look in ("text", "integer") and column.distinct > 1 for column in shared)
+    return same and related and set(words) <= {*names.ORDINALS, "row", "line", "record"} and words[-1:] not in ends
 
 
 def _plan(con: duckdb.DuckDBPyConnection, tables: list[ProfiledTable], told: Corrections) -> TablePlan:

@@ -68,17 +68,14 @@ class KeyEvidence(FurtherLinks):
         key = table.columns[self._keys[table.name][0]]
         by = {link.by for of in links.values() for link in of if link.target == table.name}
         [code] = by if len(by) == 1 else [()]
-        numbers = key.look == "integer" and self._shared.are_consecutive(table, key)
-        if len(code) != 1 or code[0] == key.name or not is_unique(self._con, table, code):
+        if len(code) != 1 or code[0] == key.name or not (names.is_id(code[0]) or table.columns[code[0]].codes):
             return ()
-        if table.columns[code[0]].look not in (("text", "integer") if numbers else ("text",)):
+        if table.columns[code[0]].look != "text" or not is_unique(self._con, table, code):
             return ()
-        if not (names.is_id(code[0]) or table.columns[code[0]].codes):
-            return code if numbers and not names.is_own_name(code[0], table.type) else ()
         is_name = key.look == "text" and not names.is_id(key.name) and not key.codes
         if is_name and table.named is None and not name_columns(table, code, (), ()):
             table.named = (key.name,)
-        return code if is_name or numbers else ()
+        return code if is_name or (key.look == "integer" and self._shared.are_consecutive(table, key)) else ()
 
     def is_referred(self, table: ProfiledTable, column: ProfiledColumn) -> bool:
         """Return whether columns are named after a column, alone or with something before its name, and have its

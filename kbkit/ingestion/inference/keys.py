@@ -68,7 +68,10 @@ def best_key(
         foreign = rank in _UNSURE and names.is_id(column.name) and refers(column)
         return None if foreign else rank
 
-    telling = [c for c in table.columns.values() if c.distinct > 1 or table.rows == 1]  # not the client of all rows
+    of_all = {
+        c.name for c in table.columns.values() if c.distinct == 1 < table.rows and (c.codes or c.look == "integer")
+    }
+    telling = [c for c in table.columns.values() if c.name not in of_all]  # without the number of the client
     ranks = [(rank_of(position, column), column.name) for position, column in enumerate(telling)]
     ranked = sorted(((rank, name) for rank, name in ranks if rank is not None), key=lambda entry: entry[0])
     unique = next(((name,) for _, name in ranked if is_unique(con, table, [name])), ())

@@ -19,8 +19,6 @@ TELLING = 8
 """Mean length from which equal texts are no coincidence, such as those of UUIDs."""
 FEWEST_NUMBERS = 3
 """Different numbers from which a column without a telling name may refer to a table."""
-_OF_TEXTS = 3
-"""Columns of a table of texts: the key of another table, a language, a name."""
 _SAME = 3
 """See :func:`names.fit`."""
 _HIGH = 1000
@@ -183,7 +181,7 @@ class UnkeyedLinks:
 
         def rank(one: ProfiledTable) -> tuple[bool, bool, int, int, int]:
             [key] = self._keys[one.name]
-            named = any(names.plain(name) in names.NAMES for name in one.columns) and len(one.columns) > _OF_TEXTS
+            named = any(names.plain(name) in names.NAMES for name in one.columns)
             telling, order = sum(c.distinct > 1 for c in one.columns.values()), -[*self._tables].index(one.name)
             return names.fit(key, one.type) == 3, named, one.rows, telling, order
 
