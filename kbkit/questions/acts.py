@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from kbkit.english.agents import done_to
 from kbkit.english.words import lemmas_of, may_be_person, singular
 from kbkit.questions.directions import ACTIVE, agent_of
@@ -61,7 +63,7 @@ def _said_by_noun(elements: Elements, word: str) -> Act | None:
 
 def _only(elements: Elements, word: str) -> Act | None:
     similar = elements.labels.similarity(word)
-    hops = [hop for hop in range(elements.hops) if similar[elements.label[hop]] >= LITERAL]
+    hops = np.flatnonzero(similar[elements.label[: elements.hops]] >= LITERAL).tolist()
     best = max((similar[elements.label[hop]] for hop in hops), default=0.0)
     hops = [hop for hop in hops if similar[elements.label[hop]] == best]
     relations = {elements.all[hop].name for hop in hops}

@@ -68,6 +68,10 @@ class QuestionReader:
         self._spelling = Spelling.of(stores)
         self._edges = EdgeAttributes(stores)
         self._ends = EdgeEnds(self.elements)
+        names = {one.name for one in self.elements.all[: self.elements.hops]}
+        said = (words for words in map(label_words, names) if len(words) > 1)
+        self._superlative = [words for words in said if not SUPERLATIVES.keys().isdisjoint(words)]
+        """The words of relations that have a superlative among them: *first climbed*."""
         self.use(Taught.of(stores).learned)
 
     @staticmethod
@@ -175,13 +179,10 @@ class QuestionReader:
     def _in_labels(self, question: Question) -> set[int]:
         """Return the positions of superlatives that a question has from the name of a relation: *first climbed*."""
         words, found = [stem(token.word) for token in question.tokens], set()
-        for element in {one.name: one for one in self.elements.all[: self.elements.hops]}.values():
-            said = label_words(element.name)
-            at = next((n for n, word in enumerate(said) if word in SUPERLATIVES), -1)
+        for said in self._superlative:
+            at = next(n for n, word in enumerate(said) if word in SUPERLATIVES)
             stems = [stem(word) for word in said]
-            if at >= 0 and len(said) > 1:
-                starts = (n for n in range(len(words)) if words[n : n + len(stems)] == stems)
-                found |= {start + at for start in starts}
+            found |= {n + at for n in range(len(words)) if words[n : n + len(stems)] == stems}
         return found
 
     def _plain(self, text: str) -> str:
