@@ -26,7 +26,7 @@ class Clause:
     the clause; otherwise its object (``that Ang Lee acted in``). ``others`` say the same in other words:
     ``that Ang Lee directed`` for ``that was directed by Ang Lee``. ``before``: the clause precedes the noun instead
     (``R-rated``), and ``singular`` and ``plural`` are "". ``is_after``: they follow the noun (``of Peru``). ``genre``:
-    the genre that ``before`` is the adjective of.
+    the genre that ``before`` is the adjective of. ``is_alike``: it names a thing of the same kind (``next to Chad``).
     """
 
     singular: str
@@ -37,6 +37,14 @@ class Clause:
     before: str = ""
     is_after: bool = False
     genre: str = ""
+    is_alike: bool = False
+
+    @property
+    def whole(self) -> Clause:
+        """The clause without a short form, which the name before it would seem to have."""
+        if self.is_subject or not self.reduced:
+            return replace(self, reduced="")
+        return replace(self, singular=f"is {self.reduced}", plural=f"are {self.reduced}", reduced="", is_subject=True)
 
 
 def roles() -> Mapping[str, str]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
 
 from kbkit.english.frames import frame_file
 from kbkit.english.words import plural
+
+_NOT_OF = re.compile(r"are not in the ([\w-]+) genre$")
 
 
 def adjective(genre: str) -> str:
@@ -27,6 +30,11 @@ def noun(genre: str) -> str:
 def works(genre: str, things: str) -> str:
     """Return the works of a genre, given the plural of their noun: *comedies*, *historical movies*."""
     return plural(noun(genre)) if noun(genre) else f"{adjective(genre)} {things}"
+
+
+def not_of(text: str, things: str) -> str:
+    """Return *are not crime movies* for *are not in the Crime genre*; ``things``: the plural of the noun, *movies*."""
+    return _NOT_OF.sub(lambda match: f"are not {works(match[1], things)}", text)
 
 
 @cache

@@ -134,17 +134,20 @@ def named(name: str, node_type: str, article: str = "") -> str:
 def written_name(name: str, node_type: str, article: str = "") -> str:
     """Return a name as a written sentence has it: titles, and names without a capital, in quotes.
 
-    Others have their article; ``article`` is the one that the schema gives for the type. Numbers are as they are.
+    Others have their article; ``article`` is the one that the schema gives for the type. Numbers that are no titles are
+    as they are.
     """
-    if _NUMBER.fullmatch(name):
+    is_title = type_noun(node_type) in WORKS
+    if _NUMBER.fullmatch(name) and not is_title:
         return name
     said = named(name, node_type, article)
     is_odd = said == name and (name[:1].islower() or name[:1].isdigit())
-    return quoted(name) if type_noun(node_type) in WORKS or is_odd else said
+    return quoted(name) if is_title or is_odd else said
 
 
 def spoken_name(name: str, node_type: str, article: str = "") -> str:
-    """Return a name as a spoken sentence has it: with its article, and only titles that read like sentences quoted.
+    """Return a name as a spoken sentence has it: with its article, and only titles that read like sentences or numbers
+    quoted.
 
     Names of nodes without a type are those of places, people or works alike.
     """
@@ -153,4 +156,5 @@ def spoken_name(name: str, node_type: str, article: str = "") -> str:
     said = named(name, node_type, article)
     if said != name or is_person(noun):
         return said
-    return f'"{name}"' if head in TITLED_WITH_SENTENCES and " " in name and '"' not in name else name
+    is_sentence = head in TITLED_WITH_SENTENCES and " " in name and '"' not in name
+    return f'"{name}"' if is_sentence or (head in WORKS and _NUMBER.fullmatch(name)) else name

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from kbkit.english import genres
+from kbkit.english.types import WORKS
 from kbkit.english.words import PREPOSITIONS, is_participle, is_person, listed, plural, with_article, with_name
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ class NounPhrase:
         )  # not: 900 votes tagged 'love', or coming from Peru
         nouns = [one.plural if is_plural else one.singular for one in self.clauses if one.is_after]
         after = [_by(one, modifiers) for one in self.clauses if not one.before and not one.is_after]
+        if len(after) > 1 and any(one.is_alike for one in after):  # not: countries next to Laos on the Andaman Sea
+            after = [one.whole for one in after]
         if nouns:  # the population is that of the capitals, not of Peru; not: languages of Peru of the Arawak family
             held = [text.removeprefix(_WITH) for text in modifiers if text.startswith(_WITH)]
             groups = [text.removeprefix(_OF) for text in modifiers if text.startswith(_OF)]
@@ -85,7 +88,7 @@ class NounPhrase:
         shorts = [one.reduced for one in reduced if not one.reduced.startswith(_WITH)]
         full = [clause for clause in after if clause not in reduced]
         who = "who" if self.is_people else "that"
-        texts = [clause.plural if is_plural else clause.singular for clause in full]
+        texts = [self._said(clause, is_plural=is_plural) for clause in full]
         if all(clause.is_subject for clause in full) and not whose and texts:
             parts = [f"{who} {_joined(texts)}"]
         else:
@@ -254,7 +257,14 @@ class NounPhrase:
         after = [clause for clause in self.clauses if not clause.before and not clause.is_after]
         if not after or not all(clause.is_subject for clause in after):
             return ""
-        return " and ".join(clause.plural if is_plural else clause.singular for clause in after)
+        return " and ".join(self._said(clause, is_plural=is_plural) for clause in after)
+
+    def _said(self, clause: Clause, *, is_plural: bool) -> str:
+        """Return a clause, of several works with the noun of a genre that they are not of."""
+        if not is_plural:
+            return clause.singular
+        is_work = self.noun in WORKS and not self.is_plural_only
+        return genres.not_of(clause.plural, plural(self.noun)) if is_work else clause.plural
 
 
 def in_order(texts: Sequence[str]) -> str:

@@ -115,6 +115,12 @@ class Link:
 
         ``is_named``: the thing is a name, so that it may be the subject of the clause (``that Ang Lee acted in``).
         """
+        clause = self._clause(thing, is_named=is_named, is_negated=is_negated)
+        if clause is None or not self.subject or self.subject != self.other:
+            return clause
+        return replace(clause, is_alike=True, others=tuple(replace(way, is_alike=True) for way in clause.others))
+
+    def _clause(self, thing: str, *, is_named: bool, is_negated: bool) -> Clause | None:
         verb = self.verb
         if self.is_record and not is_named:
             return None  # listed with a room that is listed for a guest

@@ -68,7 +68,7 @@ def excludes_expected(
     sizes = np.diff(matrix.indptr)
     known = [categories.known.get(item.family) for item in categories.items]
     members = np.array([math.inf if one is None else one.nodes.sum() for one in known])
-    is_general = np.array([one is not None and (one.mean < _ONE or one.are_grades or one.are_years) for one in known])
+    is_general = _are_general(categories)
     denied = rows[:, -1]
     every = sizes[denied] / members[denied]
     of_one, related = np.zeros(len(rows), bool), np.ones(len(rows), bool)
@@ -86,13 +86,25 @@ def _is_expected(share: NDArray[np.float64], every: NDArray[np.float64]) -> NDAr
 def with_varied_families(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return the rows of three categories that are not all of one family, none of relations among the nodes, or all.
 
-    Three memberships of unrelated bodies are a list, not a question, and so are a neighbour and two of them.
+    Three memberships of unrelated bodies are a list, not a question, and so are a neighbour and two of them. Two
+    memberships beside something else than the continent or the like must have many members in common.
     """
     alike = np.array([one is not None and one.are_alike for one in map(categories.known.get, _families(categories))])
     families = np.unique(_families(categories), return_inverse=True)[1]
     kept = preferred(rows, alike)
     varied: NDArray[np.int32] = kept[(families[kept] != families[kept[:, :1]]).any(axis=1)]
+    is_general = _are_general(categories)
+    for one, other, third in ((0, 1, 2), (0, 2, 1), (1, 2, 0)):
+        a, b = varied[:, one], varied[:, other]
+        apart = (families[a] == families[b]) & ~is_general[varied[:, third]]
+        varied = varied[~apart | (_overlap(categories, a, b)[1] >= _TOGETHER)]
     return varied if len(varied) else rows
+
+
+def _are_general(categories: Categories) -> NDArray[np.bool_]:
+    """Return which categories are by year, grade, or a family of which each thing has one value."""
+    known = [categories.known.get(item.family) for item in categories.items]
+    return np.array([one is not None and (one.mean < _ONE or one.are_grades or one.are_years) for one in known], bool)
 
 
 def _families(categories: Categories) -> list[str]:

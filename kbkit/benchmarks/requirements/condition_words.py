@@ -28,7 +28,7 @@ _OVER = {True: ("over {}", "more than {}"), False: ("under {}", "less than {}")}
 """Bounds that an amount does not reach, where none of the candidates equals the bound."""
 _MORE = {True: ("more than {}",), False: ("fewer than {}",)}
 """The same for a number of things."""
-_ADJECTIVES = {
+ADJECTIVES = {
     "height": "high", "elevation": "high", "length": "long", "duration": "long", "maximum depth": "deep",
     "depth": "deep", "width": "wide",
 }  # fmt: skip
@@ -114,7 +114,7 @@ def between(
 def _measured(noun: str, value: str, bounds: Sequence[str]) -> list[ConditionWords]:
     """Return *is at least 5,000 m high* and *lasts up to 90 minutes*; nothing for a noun without such words."""
     words = []
-    if adjective := _ADJECTIVES.get(noun):
+    if adjective := ADJECTIVES.get(noun):
         said = [f"{bound.format(value)} {adjective}" for bound in bounds if bound.endswith("{}")]
         for known, sides in _OVER.items():
             if bounds == sides:  # longer than 90 minutes

@@ -43,7 +43,8 @@ of sizes, on which sources disagree."""
 _FEWEST, _CHOICE, _MANY = 2, 6, 10
 """Candidates that must meet a bound of an amount or have a value; those that a bound chooses from, as of fewer a person
 asks for the largest; and those of which one alone may meet it."""
-_YEARS = 5
+_YEARS, _RANGE = 5, 12
+"""Step of years that people say, and maximum number of years of a range."""
 _UNUSUAL = 0.1
 """Fraction of the nodes of the type that must be within a bound that a single candidate meets: *countries of at least
 8 million km² that border Peru* is a riddle for Brazil."""
@@ -243,11 +244,11 @@ def is_round(low: float, high: float, *, are_years: bool) -> bool:
 def _known_years(intervals: Sequence[tuple[float, float]], every: NDArray[np.float64]) -> list[tuple[float, float]]:
     """Return intervals of years that end with the last year of the KB at the latest: what came later is not in it.
 
-    A decade that had not ended by then is left out.
+    A decade that had not ended by then is left out, and so are ranges longer than a decade or so: *from 1985 to 2016*.
     """
     last = float(every.max())
     ended = [(low, last if math.isinf(high) else high) for low, high in intervals]
-    return list(dict.fromkeys((low, high) for low, high in ended if low < high <= last))
+    return list(dict.fromkeys((a, b) for a, b in ended if a < b <= last and (math.isinf(a) or b - a < _RANGE)))
 
 
 def rounded(bound: float) -> float:

@@ -113,38 +113,6 @@ def test_the_statements_hold_for_questions_over_rows_and_texts(by_text: list[Ins
     assert {one.provenance.question_id for one in by_text} == {"cell of a described row"}
 
 
-def films() -> TableData:
-    """A table of films whose passages list keywords; each director made two films, which share no keyword."""
-    directors = ["Ann Lee", "Bo Ray", "Cy Moss", "Di Nash", "Ed Kim"]
-    keywords = ["vampire", "robot", "lighthouse", "wedding", "submarine"]
-    ratings, countries = ["PG", "R", "G"], ["Chad", "Peru", "Fiji", "Laos"]
-    rows = [
-        [name, str(1990 + 3 * i), f"{81 + 7 * i}", directors[i // 2], countries[i % 4], ratings[i % 3]]
-        for i, name in enumerate(NAMES)
-    ]
-    tags = [f"{keywords[i % 5]}, {keywords[(i + 2) % 5]}" for i in range(10)]
-    passages = [
-        Linked(i, 0, f"movie#{i}", "keywords", name, text)
-        for i, (name, text) in enumerate(zip(NAMES, tags, strict=True))
-    ]
-    header = ["Name", "Year", "Duration (minutes)", "Directed by", "Country", "Rating"]
-    return TableData("f", "Films", header, rows, list(range(10)), passages, "movie", "keywords")
-
-
-@pytest.mark.system
-def test_rows_are_described_by_who_made_them_and_a_tag(world: KnowledgeBase) -> None:
-    made = list(table_questions.from_tables([films()], Gathering(6, 1), Matcher(world), noise_rows=20))
-    assert len(made) == 6
-    sound(made)
-    tags = {film: text.split(", ") for _, _, _, _, film, text in films().passages}
-    for one in made:
-        assert one.provenance.question_id == "cell of a tagged row"
-        [tag], [director] = one.provenance.phrases, one.provenance.topics
-        assert f"the movie tagged '{tag}' and directed by {director}" in one.question
-        [row] = [row for row in films().rows if row[3] == director and tag in tags[row[0]]]
-        assert set(one.answers) <= set(row)
-
-
 @pytest.mark.system
 def test_rows_keep_the_order_of_the_table_and_synthesized_ones_are_spread(by_rows: list[Instance]) -> None:
     for one in by_rows:

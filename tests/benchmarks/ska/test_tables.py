@@ -165,8 +165,8 @@ def test_a_node_type_as_a_table(world: KnowledgeBase) -> None:
     assert cells["France"]["Capital"] == "Paris"
     assert cells["France"]["Currency"] == "Euro"
     assert cells["South Africa"]["Capital"].count(", ") == 2
-    assert cells["Vatican City (country)"]["Area (km²)"] == "0.49"
-    assert cells["Vatican City (country)"]["Capital"] == "Vatican City (city)"
+    assert cells["Vatican City"]["Area (km²)"] == "0.49"
+    assert cells["Vatican City"]["Capital"] == "Vatican City"
     titles = {link.title for link in found.passages}
     shown = {cell for row in found.rows for text in row for cell in (text, *text.split(", "))}
     assert titles <= shown

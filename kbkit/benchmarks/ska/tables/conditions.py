@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from kbkit import english
-from kbkit.benchmarks.requirements.condition_words import POPULATION
+from kbkit.benchmarks.requirements.condition_words import ADJECTIVES, POPULATION
 from kbkit.benchmarks.requirements.conditions import RATINGS, is_clear, is_round, rounded
 from kbkit.benchmarks.ska.tables import wording
 from kbkit.benchmarks.ska.tables.columns import CATEGORY, NAME, NUMBER, YEAR, WebColumn
@@ -152,4 +152,7 @@ def _amount(column: WebColumn, bound: float, last: float, *, is_least: bool) -> 
     else:
         unit = f" {column.unit}" if column.unit else ""
         text = english.with_article(f"{column.noun} of {least} {shown}{unit}")
+        if unit and column.noun in ADJECTIVES:
+            measured = f"{least} {shown}{unit} {ADJECTIVES[column.noun]}"
+            return f"is {measured}", f"are {measured}", f"with {text}"
     return f"has {text}", f"have {text}", f"with {text}"

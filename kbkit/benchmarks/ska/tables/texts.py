@@ -1,8 +1,7 @@
 """Questions over a table and the texts that its cells link to: the form *table+text*.
 
-A question describes a row by a clause of its passage (*the river known for its gharials*), or by who made it and an
-item of a list such as keywords (*the film tagged 'vampire' and directed by Ann Lee*), and asks for a cell that the
-passage does not give.
+A question describes a row by a clause of its passage (*the river known for its gharials*),
+and asks for a cell that the passage does not give.
 """
 
 from __future__ import annotations
@@ -16,23 +15,21 @@ import numpy as np
 from kbkit.benchmarks.documents import Document, TextPassage
 from kbkit.benchmarks.evidence import Matcher, contains, folded, leaks
 from kbkit.benchmarks.requirements.phrases import Mentions
-from kbkit.benchmarks.requirements.terms import EMPTY, items
+from kbkit.benchmarks.requirements.terms import EMPTY
 from kbkit.benchmarks.ska.tables import wording
-from kbkit.benchmarks.ska.tables.columns import WebColumn
 from kbkit.benchmarks.ska.tables.conditions import literal
 from kbkit.benchmarks.ska.tables.drafts import Drafter, TableDraft
 from kbkit.english.attributes import is_popularity
 from kbkit.english.descriptions import descriptions
-from kbkit.english.markers import untelling
 from kbkit.english.stems import is_english, shares_stem
-from kbkit.english.words import is_participle, is_plural, quoted
+from kbkit.english.words import is_participle, is_plural
 
 _ROW = "entry"
 """What a row is called if the subject of the table is unknown."""
 _NUMBER = re.compile(r"\d{3,}")
 _SHARED = 0.5
 """Maximum fraction of the words of a clause that the text of another row may contain."""
-_BY, _COMMA = "by", ", "
+_BY = "by"
 _SHARED_BY_MANY = frozenset(("famous", "known", "largely", "mostly", "noted", "renowned"))
 """How clauses begin that may fit several things, of which the texts say so of one."""
 _TRIES = 12
@@ -115,7 +112,7 @@ class TextDrafter:
         if len(self._rows) < 2:
             return None
         for _ in range(_TRIES):
-            draft = self._cell(rng) or self._tagged(rng)
+            draft = self._cell(rng)
             if draft is not None:
                 return draft
         return None
@@ -158,41 +155,6 @@ class TextDrafter:
         wanted = [phrase.lower() for phrase in phrases]
         return [row for row, texts in self._lower.items() if any(all(one in text for one in wanted) for text in texts)]
 
-    @cached_property
-    def _tags(self) -> dict[str, frozenset[str]]:
-        """The items of lists, each with the titles that have it, as the SQL of a question finds them."""
-        titles: dict[str, set[str]] = {}
-        for text in self._table.texts:
-            for item in text.text.lower().split(_COMMA) if is_plural(text.field) else ():
-                titles.setdefault(item, set()).add(text.title)
-        return {item: frozenset(of_item) for item, of_item in titles.items() if _is_tag(item)}
-
-    def _tagged(self, rng: np.random.Generator) -> TableDraft | None:
-        """Ask for a cell of the row that a person made and that has an item, as others of the person do not."""
-        row = int(rng.choice(self._rows))
-        title = self._documents[row].name
-        own = sorted(item for item, titles in self._tags.items() if title in titles and len(titles) > 1)
-        by = next((one for one in self._drafter.clauses(row) if one.column.by and one.mask.sum() > 1), None)
-        if by is None:
-            return None
-        others = {self._key.cells[at] for at in np.flatnonzero(by.mask).tolist() if at != row}
-        own = [item for item in own if others.isdisjoint(self._tags[item])]
-        if not own or title in others:
-            return None
-        item = own[int(rng.integers(len(own)))]
-        texts = enumerate(self._table.texts)
-        passages = tuple(at for at, text in texts if text.title == title and item in text.text.lower().split(_COMMA))
-        column = self._asked(row, passages, rng, without=by.column)
-        if column is None:
-            return None
-        said = f"the {self._noun} tagged {quoted(item)} and {by.after}"
-        listed = f"list_contains(string_split(lower(text), '{_COMMA}'), {literal(item)})"
-        where = f"{by.sql} AND {self._key.sql} IN (SELECT title FROM passages WHERE {listed})"
-        text = wording.lookup(column, said, rng, self._drafter.noun)
-        sql = f"SELECT {column.sql} FROM table_rows WHERE {where}"
-        uses = self._drafter.named([row])
-        return TableDraft("cell of a tagged row", text, sql, uses, (row,), by.values, passages, phrases=(item,))
-
     def _where(self, described: _Described) -> str:
         condition = " AND ".join(f"contains(lower(text), lower({literal(phrase)}))" for phrase in described.phrases)
         return f"{self._key.sql} IN (SELECT title FROM passages WHERE {condition})"
@@ -223,33 +185,16 @@ class TextDrafter:
         texts = self._passages(row, described)
         # The highest mountain of Crete: a name tells where it is.
         is_named = any(word[:1].isupper() for phrase in described.phrases for word in phrase.split()[1:])
-        column = self._asked(row, texts, rng, is_named=is_named)
-        if column is None:
+        columns = [
+            c for c in self._drafter.asked
+            if self._drafter.has_value(c, row) and not is_popularity(c.noun)
+            and not self._gives(texts, c.cells[row])
+            and not (is_named and c.noun.rpartition(" ")[2] in wording.PLACES)
+        ]  # fmt: skip
+        if not columns:
             return None
+        column = columns[int(rng.integers(len(columns)))]
         text = wording.lookup(column, described.said, rng, self._drafter.noun)
         sql = f"SELECT {column.sql} FROM table_rows WHERE {self._where(described)}"
         uses = self._drafter.named([row])
         return TableDraft("cell of a described row", text, sql, uses, (row,), (), texts, phrases=described.phrases)
-
-    def _asked(
-        self,
-        row: int,
-        passages: tuple[int, ...],
-        rng: np.random.Generator,
-        *,
-        is_named: bool = False,
-        without: WebColumn | None = None,
-    ) -> WebColumn | None:
-        """Return a column whose cell the passages of a row do not give, no place if the row ``is_named``."""
-        columns = [
-            c for c in self._drafter.asked
-            if c is not without and self._drafter.has_value(c, row) and not is_popularity(c.noun)
-            and not self._gives(passages, c.cells[row])
-            and not (is_named and c.noun.rpartition(" ")[2] in wording.PLACES)
-        ]  # fmt: skip
-        return columns[int(rng.integers(len(columns)))] if columns else None
-
-
-def _is_tag(item: str) -> bool:
-    """Return whether an item of a list says what a thing is about."""
-    return any(start == 0 and end == len(item) for start, end, _ in items(item)) and not untelling(item, "keyword")

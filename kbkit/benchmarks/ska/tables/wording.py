@@ -20,7 +20,7 @@ from kbkit.english.types import WORKS
 _NO_NOUN = frozenset(("name", "title", "full name", "term", "item", "property", "names", "titles", "common name"))
 _NOUNS = frozenset(("cast", "cost", "cut", "head", "lead", "read", "record", "set", "spread", "run", "result", "score"))
 """Nouns that are participles as well."""
-_MANY_WORDS = 5
+_MANY_WORDS, _BY = 5, " by "
 PLACES = frozenset(("country", "continent", "region", "state", "province", "county", "city", "district", "range"))
 """Columns whose value says where a row is."""
 _CONTAINED = frozenset(("city", "district"))
@@ -214,8 +214,10 @@ def noun_phrase(noun: str, clauses: Sequence[RowCondition]) -> str:
     amounts = [text for text in after if text.startswith("with ")]
     others = [text for text in after if not text.startswith("with ")]
     others.sort(key=lambda text: not text.startswith(("from ", "in ")))  # the movie from 2011 directed by X
-    if len(others) > 1 and not others[-2].startswith(("from ", "in ")):  # directed by X and rated PG
-        others[-2:] = [" and ".join(others[-2:])]
+    if len(others) > 1 and not others[-2].startswith(("from ", "in ")):  # directed by X that are rated PG
+        be = "are" if noun_is_plural(noun) else "is"
+        joint = "and" if _BY in others[-1] else f"that {be}"
+        others[-2:] = [f"{others[-2]} {joint} {others[-1]}"]
     joined = ["with " + english.listed([text.removeprefix("with ") for text in amounts])] if amounts else []
     ends = ["whose " + " and whose ".join(whose)] if whose else []
     if ends and joined:  # X with a score of 8 whose country is Y: the score would seem to have a country
