@@ -69,7 +69,8 @@ class RelatedPlanner(GroupPlanner):
             similar = elements.labels.similarity
             at = next((n for n, word in enumerate(self._tokens) if similar(word)[hop.label] >= LITERAL), -1)
             forward = expected_forward(self._tokens, at, hop.name, None) if at >= 0 else None
-            if at >= 0 and forward is None and voice(self._tokens, at):
+            is_mutual = self._tokens[at + 1 : at + 2] == ["with"]  # does A appear with B: B with A, too
+            if at >= 0 and forward is None and voice(self._tokens, at) and not is_mutual:
                 raise NotReadError(f"the direction of '{self._tokens[at]}'")
             if forward is None or forward == (hop.forward == is_subject):
                 found.append(pair)

@@ -69,7 +69,8 @@ class ShareReading:
         session = self.elements.session
         kind = session.resolved(part).type
         is_part = str(part) != str(whole) and kind is not None and kind == session.resolved(whole).type
-        return is_part and not any(self._lacks(whole, name) for name in _deciding(part))
+        everyone = _with_missing(whole)  # members have a size over 40: not of those who have a size
+        return is_part and not any(self._lacks(everyone, name) for name in _deciding(part))
 
     def _lacks(self, whole: Expression, attribute: str) -> bool:
         """Return whether some nodes have no value of an attribute: whether these count is not said."""
@@ -114,6 +115,14 @@ class ShareReading:
         if not is_count or (whole is not None and str(best.tree.source) != str(whole)):
             return None
         return best.tree.groups, best, read.confidence
+
+
+def _with_missing(tree: Expression) -> Expression:
+    """Return a set without its conditions that an attribute is known."""
+    if not isinstance(tree, Filter):
+        return tree
+    rest = tuple(test for test in tree.conditions if not (isinstance(test, Condition) and test.op == "missing"))
+    return Filter(tree.source, rest) if rest else _with_missing(tree.source)
 
 
 def _is_name(read: Read) -> bool:

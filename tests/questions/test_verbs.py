@@ -32,6 +32,7 @@ READ: dict[str, object] = {
     "Who trained Cy Vance?": {"Ada Quill"},
     "By whom was Cy Vance trained?": {"Ada Quill"},
     "potters trained by Ben Orme": {"Di Sorel"},
+    "Which living potters were trained by Ada Quill?": {"Cy Vance"},
     "How many potters did Ada Quill train?": 2,
     "Did Ada Quill train Ben Orme?": True,
     "Did Ben Orme train Ada Quill?": False,
@@ -69,8 +70,6 @@ REFUSED = (
     "Which bowls did Ben Orme glaze in 2000?",
     "In what year was Red Moon shaped?",
     "Where was Ada Quill born?",
-    # what is asked for
-    "Which living potters were trained by Ada Quill?",
 )
 
 
