@@ -70,6 +70,8 @@ class NounPhrase:
         after = [_by(one, modifiers) for one in self.clauses if not one.before and not one.is_after]
         if len(after) > 1 and any(one.is_alike for one in after):  # not: countries next to Laos on the Andaman Sea
             after = [one.whole for one in after]
+        elif any(one.reduced and not one.is_subject for one in after):  # not: on Lake Chad belonging to BRICS
+            after = [one.whole if _place(one.reduced) == _OPEN[-1] else one for one in after]
         if nouns:  # the population is that of the capitals, not of Peru; not: languages of Peru of the Arawak family
             held = [text.removeprefix(_WITH) for text in modifiers if text.startswith(_WITH)]
             groups = [text.removeprefix(_OF) for text in modifiers if text.startswith(_OF)]

@@ -252,6 +252,12 @@ def test_bounds_are_round(below: list[float], bound: float, are_years: bool, rou
     assert conditions._round_between(np.array(below), bound, are_years=are_years) == rounded
 
 
+def test_ranges_of_years_are_not_long() -> None:
+    intervals = [(1985.0, np.inf), (2005.0, np.inf), (1990.0, 1999.0), (-np.inf, 1999.0), (2010.0, 2019.0)]
+    kept = [(2005.0, 2016.0), (1990.0, 1999.0), (-np.inf, 1999.0)]
+    assert conditions._known_years(intervals, np.array([1927.0, 2016.0])) == kept
+
+
 def test_a_value_that_is_missing_or_one_of_several_is_no_condition(tmp_path: Path) -> None:
     rows = ["a,tongue,A,Latin,3", "b,tongue,B,Latin|Arabic,4", "c,tongue,C,Arabic,5", "d,tongue,D,Arabic,"]
     rows += ["e,tongue,E,Arabic,2", "f,tongue,F,Arabic,2", "g,tongue,G,Arabic,6", "h,tongue,H,Arabic,6"]

@@ -145,6 +145,8 @@ def test_nouns(noun: str, several: str, with_article: str) -> None:
         ("BO RAY", "reservation", "the reservation of", "the reservation of Bo Ray"),
         ("IBM UK", "company", "", "IBM UK"),
         ("HEAT WAVE", "movie", "", "'HEAT WAVE'"),
+        ("2012", "movie", "", "'2012'"),
+        ("2012", "year", "", "2012"),
     ],
 )
 def test_names(name: str, node_type: str, article: str, text: str) -> None:
@@ -173,6 +175,8 @@ def phrase(kb: KnowledgeBase, expression: str) -> NounPhrase | None:
         ("(sea:<s> -> country) - (organisation:<o> -> country)",
          "countries that have a coast on <s> but are not members of <o>"),
         ("sea:<s> -> [!coast_on] -> country", "countries that do not have a coast on <s>"),
+        ("(sea:<s> -> country) & (country:<c> -> [borders] -> country)",
+         "countries that have a coast on <s> and have a land border with <c>"),
         ("country:<c> -> [borders*] -> country", None),
         ("(country:<c> -> sea) | (country:<d> -> sea)", None),
         ("country", None),
@@ -253,6 +257,25 @@ def test_a_chain_through_one_thing_says_so() -> None:
     phrase = NounPhrase("lake", (clause,)).of_one("country", is_only=False)
     assert phrase.text(is_plural=True) == "lakes that lie in a country that <x> flows through"
     assert phrase.clauses[0].others == ()
+
+
+def test_a_clause_does_not_follow_a_name_that_it_would_describe() -> None:
+    bordering = Clause("borders Laos", "border Laos", "next to Laos", is_alike=True)
+    joined = Clause("has joined the League", "have joined the League", "belonging to the League")
+    on_sea = Clause("the sea lies in", "the sea lies in", "on the sea", is_subject=False)
+    for clauses, text in [
+        ((bordering,), "countries next to Laos"),
+        ((bordering, joined), "countries that border Laos and have joined the League"),
+        ((bordering, on_sea), "countries that border Laos and are on the sea"),
+        ((on_sea, joined), "countries on the sea that have joined the League"),
+    ]:
+        assert NounPhrase("country", clauses).text(is_plural=True, reduce=True) == text
+
+
+def test_works_are_not_of_a_genre_by_its_noun() -> None:
+    horror, comedy = (Clause("", f"are not in the {genre} genre") for genre in ("Horror", "Comedy"))
+    assert NounPhrase("movie", (horror,)).text(is_plural=True) == "movies that are not horror movies"
+    assert NounPhrase("film", (comedy,)).text(is_plural=True) == "films that are not comedies"
 
 
 def test_given_phrases_name_the_slots_of_their_templates() -> None:

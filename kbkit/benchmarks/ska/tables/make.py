@@ -143,6 +143,8 @@ def from_tables(
                 yield instance
                 if done == count:
                     return
+    if matcher is not None and makers and count and not done:
+        gathering.left_out["no passage describes one row of a table alone"] += 1
 
 
 def _names_of(tables: Sequence[TableData]) -> dict[str, list[str]]:
