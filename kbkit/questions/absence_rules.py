@@ -24,6 +24,8 @@ _BETWEEN = frozenset(
     do does did isn aren wasn weren hasn haven hadn
     """.split()  # noqa: SIM905
 )
+_SAID = "|".join(sorted(_ASSERTING | _DENYING | _BETWEEN))
+"""The pattern of words before what holds."""
 _OMITTING = frozenset("missed skipped avoided failed forgotten lacked refused declined lost left cancelled".split())  # noqa: SIM905
 """Verbs of what is not done: who never missed anything has done all."""
 _GETS = ("get", "gets", "got")
@@ -68,40 +70,63 @@ def booleans(at: Rewriter) -> None:
     if " whether " in at.text:
         return
     _merged(at)
+    _asserted(at)
+    _joined(at)
+    _had(at)
+    _of_types(at)
+    _dated(at)
+    _holders(at)
+    if at.clauses.is_yes_no:
+        _after_values(at)
+
+
+def _boolean(at: Rewriter, text: str) -> QuestionLink | None:
+    """Return the label of a boolean, None for other labels."""
+    label = at.link(text)
+    return label if label is not None and is_boolean(label) else None
+
+
+def _asserted(at: Rewriter) -> None:
+    """``who are not students``, ``with a cafe``."""
 
     def said(match: re.Match[str]) -> str | None:
-        label, said = at.link(match["label"]), match["said"].split()
+        label, said = _boolean(at, match["label"]), match["said"].split()
         is_denied = bool(_DENYING & {*said}) and bool({"do", "does", "did"} & {*said})  # who does not work remotely
         before = match.string[: match.start()].split()[-1:]
         is_after = bool(before) and (before[0] in ("and", "but") or before[0].startswith("<"))
         is_denied |= is_after and bool({"no", "not"} & {*said})  # and no lift, not under warranty
-        if label is None or not is_boolean(label) or not (is_denied or _ASSERTING & {*said}):
+        if label is None or not (is_denied or _ASSERTING & {*said}):
             return None
         own = {*label_words(label.attributes()[0].attribute)}  # out of production, where a column is called so
         return _held(at, label, negated=bool(_DENYING & {*said} - own), operand="never" if "never" in said else "")
 
-    words = "|".join(sorted(_ASSERTING | _DENYING | _BETWEEN))
-    at.apply(rf"(?P<said>(?:(?:{words}) )+)(?P<label>{L})", said)
+    at.apply(rf"(?P<said>(?:(?:{_SAID}) )+)(?P<label>{L})", said)
+
+
+def _joined(at: Rewriter) -> None:
+    """``vegan and gluten free``, ``with a lift and no cafe``."""
 
     def also(match: re.Match[str]) -> str | None:
-        label, before = at.link(match["label"]), at.clauses.restrictions[int(match["number"])]
-        if label is None or not is_boolean(label) or before.op != "holds":
+        label, before = _boolean(at, match["label"]), at.clauses.restrictions[int(match["number"])]
+        if label is None or before.op != "holds":
             return None
-        return f"<C{match['number']}> {_held(at, label, negated=bool(match['not']))}"  # vegan and gluten free
+        return f"<C{match['number']}> {_held(at, label, negated=bool(match['not']))}"
 
     at.apply(rf"<C(?P<number>\d+)> and (?P<not>not )?(?:(?:a|an) )?(?P<label>{L})(?! <L)", also)
 
     def beside(match: re.Match[str]) -> str | None:
-        label = at.link(match["label"])
-        if label is None or not is_boolean(label):
-            return None
-        return f"{match['value']} {_held(at, label, negated=bool(match['no']))}"
+        label = _boolean(at, match["label"])
+        return f"{match['value']} {_held(at, label, negated=bool(match['no']))}" if label else None
 
     at.apply(rf"(?P<value>with (?:an? )?{V}) and (?P<no>no |not )?(?:an? )?(?P<label>{L})(?! <L)", beside)
 
+
+def _had(at: Rewriter) -> None:
+    """``who own a car``, ``which do not serve breakfast``."""
+
     def had(match: re.Match[str]) -> str | None:
-        label, verb = at.link(match["label"]), match["verb"]
-        if not is_boolean(label) or label is None or not re.search("<[LC]|who|which", match.string[: match.start()]):
+        label, verb = _boolean(at, match["label"]), match["verb"]
+        if label is None or not re.search("<[LC]|who|which", match.string[: match.start()]):
             return None
         if verb in _DENYING or (verb not in _GETS and (verb in FUNCTION_WORDS or not may_be_verb(verb))):
             return None
@@ -110,34 +135,35 @@ def booleans(at: Rewriter) -> None:
     denied = "(?P<not>(?:do|does|did|don|doesn|didn) (?:not|t) )?"
     at.apply(rf"{denied}(?P<verb>[a-z]+) (?:(?:a|an|the|our|any|their) )*(?P<label>{L})", had)
 
+
+def _of_types(at: Rewriter) -> None:
+    """``discontinued products``, ``expeditions in winter``."""
+
     def adjective(match: re.Match[str]) -> str | None:
-        label = at.link(match["label"])
-        after = at.link(match["type"])
-        if label is None or not is_boolean(label) or not (is_type(after) or (after and not after.labels)):
+        label, after = _boolean(at, match["label"]), at.link(match["type"])
+        if label is None or not (is_type(after) or (after and not after.labels)):
             return None
         return f"{_held(at, label, negated=bool(match['no']))} {match['type']}"
 
     at.apply(rf"(?P<no>(?:not|non) )?(?P<label>{L}) (?P<type>{L}|{V})", adjective)
 
     def within(match: re.Match[str]) -> str | None:
-        label = at.link(match["label"])
-        if label is None or not is_boolean(label) or not is_type(at.link(match["type"])):
+        label = _boolean(at, match["label"])
+        if label is None or not is_type(at.link(match["type"])):
             return None
-        return f"{match['type']} {_held(at, label, negated=False)}"  # expeditions in winter
+        return f"{match['type']} {_held(at, label, negated=False)}"
 
     at.apply(rf"(?P<type>{L}) (?:in|on|during|under) (?P<label>{L})(?= (?:$|and|or|<C))", within)
 
-    _dated(at)
-    _holders(at)
-    if at.clauses.is_yes_no:
 
-        def after(match: re.Match[str]) -> str | None:
-            label = at.link(match["label"])
-            if label is None or not is_boolean(label):
-                return None
-            return f"{match['value']} {_held(at, label, negated='not' in match['said'])}"
+def _after_values(at: Rewriter) -> None:
+    """``is Emma in print``, where a value is asked about."""
 
-        at.apply(rf"(?P<value>{V}(?: {L})?) (?P<said>(?:(?:{words}) )*)(?P<label>{L})", after)
+    def after(match: re.Match[str]) -> str | None:
+        label = _boolean(at, match["label"])
+        return f"{match['value']} {_held(at, label, negated='not' in match['said'])}" if label else None
+
+    at.apply(rf"(?P<value>{V}(?: {L})?) (?P<said>(?:(?:{_SAID}) )*)(?P<label>{L})", after)
 
 
 def _is_said(label: QuestionLink) -> bool:
