@@ -31,10 +31,11 @@ from kbkit.english.question_words import (
     PRICES,
 )
 from kbkit.english.types import type_noun
+from kbkit.english.words import may_be_verb
 from kbkit.questions.elements import Elements
 from kbkit.questions.lexicon import alternatives, label_words, stem
 from kbkit.questions.mentions import Mention
-from kbkit.questions.question import Question
+from kbkit.questions.question import AskedComparison, Question
 from kbkit.questions.words_beside import PERCENT, PLAIN, SURE, WordsBeside, forms, is_said, stems_of
 from kbkit.schema import Attribute, Relation, quote
 from kbkit.stores.folding import words
@@ -92,9 +93,14 @@ class EdgeEnds:
         return [answer for answer in found if answer.names == most]
 
     def _read(self, question: Question, mentions: Sequence[Mention]) -> Iterator[EdgeAnswer]:
-        if not self._relations or question.comparison or question.negation is not None or not question.is_supported:
+        if not self._relations or question.negation is not None or not question.is_supported:
             return
         ends = [end for mention in mentions if mention.how == "exact" for end in self._ends(mention)]
+        if question.comparison:
+            numbered = self._numbered(question.comparison)
+            ends = [*ends, *numbered] if numbered else []
+        if question.comparison and not ends:
+            return
         for relation in self._relations:
             for signature in relation.signatures:
                 heads = [end for end in ends if end.type == signature.head]
@@ -116,6 +122,18 @@ class EdgeEnds:
         for node, kind in named:
             if [other for _, other in named].count(kind) == 1 and not mention.is_ambiguous:
                 yield _End(mention, node, kind)
+
+    def _numbered(self, comparison: AskedComparison) -> list[_End]:
+        """Return the ends of relations that are called like a number, such as a year: *in 2020*."""
+        if comparison.operator != "=":
+            return []
+        number, nodes = comparison.number, self.elements.session.stores.nodes
+        kinds = {kind for one in self._relations for pair in one.signatures for kind in (pair.head, pair.tail)}
+        named = [(kind, nodes.by_name(kind, [number])[0]) for kind in sorted(kinds)]
+        return [
+            _End(Mention(comparison.first, comparison.last + 1, number, (row.id,), "exact"), row.id, kind)
+            for kind, rows in named if len(rows) == 1 for row in rows
+        ]  # fmt: skip
 
     # -- two names ----------------------------------------------------------------------------------------------------
 
@@ -229,6 +247,8 @@ class EdgeEnds:
             is_meant = len(said) == 1 and not self._is_of_nodes(said[0][0], most, ends)
             is_meant = is_meant and not rest.asks_other_than(stems_of(said[0][0]))
             return [(*said[0], set())] if is_meant else []
+        if not ends and (noun := self._noun(relation, rest)):
+            return [(relation.attributes[0], noun, set())]
         asked = {word for _, word in rest.all}
         if "when" in asked or {"what", "year"} <= asked or {"which", "year"} <= asked:
             is_end = bool(asked & {"until", "till"})
@@ -242,6 +262,14 @@ class EdgeEnds:
             amounts = amounts or [a for a in numbers if {*label_words(a.name)} & PERCENT]
             return [(amounts[0], [], stems)] if len(amounts) == 1 else []
         return []
+
+    def _noun(self, relation: Relation, rest: WordsBeside) -> list[int]:
+        """Return where a noun of a relation is said that has one number: its *population* in 2020, of ``people``."""
+        if len(relation.attributes) > 1 or not is_number(relation.attributes[0].type):
+            return []
+        types = self._known_types(*(kind for pair in relation.signatures for kind in (pair.head, pair.tail)))
+        nouns = {stem(word) for word in label_words(relation.name) if not may_be_verb(word)} - types
+        return [] if rest.asks_other_than(nouns) else rest.at(nouns)
 
     def _is_of_nodes(self, attribute: Attribute, said: int, ends: Sequence[str]) -> bool:
         """Return whether the words of an attribute may as well mean one of nodes."""

@@ -82,3 +82,36 @@ def test_what_was_understood(kb: KnowledgeBase) -> None:
     proof = result.why("play#1")
     assert proof is not None
     assert proof.facts == ("Ida Lund: [acted_in] -> The Red Lantern: role = lamp keeper",)
+
+
+@pytest.mark.parametrize(
+    ("question", "country", "year"),
+    [
+        ("population of Japan in 2000", "Japan", "2000"),
+        ("What was the population of Brazil in 2020?", "Brazil", "2020"),
+        ("How many people lived in Brazil in 2000?", "Brazil", "2000"),
+    ],
+)
+def test_amounts_of_a_year(world: KnowledgeBase, question: str, country: str, year: str) -> None:
+    result = world.ask(question)
+    gold = world.sql(
+        "SELECT people FROM had_population h JOIN country c ON c.id = h.head JOIN year y ON y.id = h.tail"
+        " WHERE c.name = $country AND y.name = $year",
+        country=country,
+        year=year,
+    )
+    assert result.is_sure
+    assert result.value == gold["people"].to_list()
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "population of Japan in 1990",
+        "Which countries had more than 100 million people in 2000?",
+        "Which country had the largest population in 2000?",
+        "total population of Brazil and Chile in 2020",
+    ],
+)
+def test_amounts_of_now_are_not_those_of_a_year(world: KnowledgeBase, question: str) -> None:
+    assert not world.ask(question).is_sure
