@@ -29,11 +29,9 @@ _THE = "(?:(?:the|a|an|on|upon|to|from|in|for|with|under) )*"
 _TO = "(?: (?:by|on|upon|to|from|with))?"
 _WHO, _WHOM = "(?:(?P<who>that|which|who) )?", "(?:(?:that|which|who|whom) )?"
 _NOT = r"(?:(?:is|are|was|were|has|have|had|do|does|did|don|doesn|didn|hasn|haven|hadn|isn|aren|wasn|weren) )"
-_NOBODY = "nobody|no one|none|nothing"
+_NO_ONE = "nobody|no one|none|nothing"
 _ANY = "any|a|an|another|other|others|single|of|our|the|their|these|else|anyone|anybody|anything"
 _END = r"(?= (?:$|<C|(?:and|or|but|that|which|who|whose|with|without|in|at|on|from|since|before|after|by|about) ))"
-
-
 _NONE = Act(-1, -1, -1, False)
 
 
@@ -86,11 +84,9 @@ class _Rules:
     def _any(self, match: re.Match[str], *, is_agent: bool) -> str | None:
         """Add the condition that the relation holds with no node."""
         act = self._act(match)
-        return (
-            None
-            if act is None
-            else self._restrict(act, ActRestriction(None, "=", (), True, act=act, is_agent=is_agent))
-        )
+        if act is None:
+            return None
+        return self._restrict(act, ActRestriction(None, "=", (), True, act=act, is_agent=is_agent))
 
     def names(self) -> None:
         """``papers that X cites``, ``cited by X``, ``that cite X``."""
@@ -194,7 +190,7 @@ class _Rules:
         some = f"(?:(?:{_ANY}|someone|somebody|people|those|ones?) )*(?:(?P<type>{L}) )?"
         self.at.apply(rf"{_WHO}{_HAVE}(?P<verb>[a-z]+){_TO} {some}{_WHOM}<C(?P<inner>\d+)>", use)
 
-    def nobody(self) -> None:
+    def none(self) -> None:
         """``papers that none of our other papers cite``, ``researchers who supervise nobody``, ``never cited``."""
 
         def no_one(match: re.Match[str]) -> str | None:
@@ -207,12 +203,12 @@ class _Rules:
             return self._any(match, is_agent=not _is_done(match))
 
         verb, of_type = "(?P<verb>[a-z]+)", f"(?P<type>{L})"
-        nobody = rf"(?:(?:{_NOBODY}|no)(?: (?:of|our|the|their|these|other|else|single))*(?: {of_type})?)"
+        no_one_of = rf"(?:(?:{_NO_ONE}|no)(?: (?:of|our|the|their|these|other|else|single))*(?: {of_type})?)"
         never = rf"{_WHO}(?:{_NOT}(?:not |t )|{_NOT}?never |not )(?:(?:been|yet|ever) )*"
         self.at.apply(r"no <N(?P<number>\d+)>(?! <L)", no_one)
-        self.at.apply(rf"{_WHOM}{nobody} (?:(?:has|have|had|ever) )*{verb}{_END}", subject)
+        self.at.apply(rf"{_WHOM}{no_one_of} (?:(?:has|have|had|ever) )*{verb}{_END}", subject)
         self.at.apply(rf"{never}{verb}{_TO}(?: (?:{_ANY}))*(?: {of_type})?{_END}", other)
-        self.at.apply(rf"{_WHO}{_HAVE}{verb}{_TO} {nobody}{_END}", other)
+        self.at.apply(rf"{_WHO}{_HAVE}{verb}{_TO} {no_one_of}{_END}", other)
 
     def numbers(self) -> None:
         """``papers that cite more than 3 others``, ``cited by at least two other papers``, ``the most people``."""
@@ -244,7 +240,7 @@ def same_type(at: Rewriter) -> None:
     if not at.acts:
         return
     rules = _Rules(at, at.acts)
-    for read in (rules.nobody, rules.numbers, rules.names, rules.nouns, rules.chained):
+    for read in (rules.none, rules.numbers, rules.names, rules.nouns, rules.chained):
         read()
     if at.clauses.is_named:
         at.text = at.text.replace(" who ", " which ", 1)

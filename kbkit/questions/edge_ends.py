@@ -98,9 +98,9 @@ class EdgeEnds:
         ends = [end for mention in mentions if mention.how == "exact" for end in self._ends(mention)]
         if question.comparison:
             numbered = self._numbered(question.comparison)
-            ends = [*ends, *numbered] if numbered else []
-        if question.comparison and not ends:
-            return
+            if not numbered:
+                return
+            ends += numbered
         for relation in self._relations:
             for signature in relation.signatures:
                 heads = [end for end in ends if end.type == signature.head]

@@ -94,9 +94,8 @@ def rankings(at: Rewriter) -> None:
         if not is_type(at.link(match["type"])) or (match["word"] in ("top", "bottom") and number is None):
             return None
         sign = SUPERLATIVES.get(match["word"], Adjective(-1 if match["word"] == "bottom" else 1, ())).sign
-        sign *= (
-            ADJECTIVES[match["inner"].strip()].sign if match["inner"] else 1
-        )  # the most expensive room by base price
+        if match["inner"]:  # the most expensive room by base price
+            sign *= ADJECTIVES[match["inner"].strip()].sign
         few = whole(number) if number else 1
         at.clauses.most = Most(by, Adjective(sign, ()), few, is_number=is_counted, is_amount=not is_counted)
         return f"{match['held']} {match['type']} <S0> {match['between']} {match['of']}{match['more']}"
