@@ -44,6 +44,14 @@ def check_gold(kb: KnowledgeBase, database: Path, question: str, sql: str) -> No
         assert gold in found, (engine, result.expression)
 
 
+def answers(kb: KnowledgeBase, question: str) -> object:
+    """Return the names of the answers of a question, or its value; None if the reading is not sure."""
+    result = kb.ask(question)
+    if not result.is_sure:
+        return None
+    return {*result.nodes()["name"].to_list()} if result.value is None else result.value
+
+
 def check_refused(kb: KnowledgeBase, question: str, reason: str = "") -> None:
     """Check that a question is not answered, and that the refusal or the doubts name the reason, if one is given."""
     result = kb.ask(question)

@@ -9,6 +9,7 @@ import pytest
 
 import kbkit
 from kbkit.kb import KnowledgeBase
+from tests.questions.golds import answers
 
 BOOKS = {"Red Dawn": 1952, "Blue Hour": 1959, "Grey Tide": 1963, "Last Harbour": 1974}
 PEOPLE, PLACES, GENRES = ("Ada Quill", "Ben Orme", "Cy Vance"), ("Arles", "Bergen"), ("Comedy", "mystery")
@@ -74,13 +75,6 @@ def kb(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory)
     (folder / "edges.csv").write_text("\n".join(edges), encoding="utf-8")
     with kbkit.ingest("table", folder, out=folder / "x.kb", stores=["adjacency", "text"]) as made:
         yield made
-
-
-def answers(kb: KnowledgeBase, question: str) -> object:
-    result = kb.ask(question)
-    if not result.is_sure:
-        return None
-    return {*result.nodes()["name"].to_list()} if result.value is None else result.value
 
 
 def test_nouns_for_kinds(kb: KnowledgeBase) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 import kbkit
 from kbkit.kb import KnowledgeBase
+from tests.questions.golds import answers
 
 FILES = {
     "potters": "id,name,birth_year,living\np1,Ada Quill,1950,yes\np2,Ben Orme,1960,no\n"
@@ -80,13 +81,6 @@ def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
         (folder / f"{name}.csv").write_text(text, encoding="utf-8")
     with kbkit.ingest(folder, out=folder / "potters.kb", stores=["adjacency", "text"]) as made:
         yield made
-
-
-def answers(kb: KnowledgeBase, question: str) -> object:
-    result = kb.ask(question)
-    if not result.is_sure:
-        return None
-    return {*result.nodes()["name"].to_list()} if result.value is None else result.value
 
 
 def test_verbs_are_followed_in_their_direction(kb: KnowledgeBase) -> None:
