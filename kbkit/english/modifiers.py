@@ -17,7 +17,7 @@ from kbkit.english.frames import frame_file
 from kbkit.english.words import inflections, lemmas_of, may_be_person, singular
 
 _SLOT = re.compile(
-    r"\{([A-C])(?:(:(?:mod|thing|with|date|clause|verb|noun|group|adjective|year|plain))|\.(rest|short|joint|again|in|mod|bare|other|with|date|be|clause|which|that|verb|not|notbare|notwith|notbe|notclause|notverb|nothave))?\}"
+    r"\{([A-C])(?:(:(?:mod|thing|with|date|clause|verb|noun|group|adjective|year|plain))|\.(rest|short|joint|again|in|mod|bare|other|with|date|group|be|clause|which|that|verb|not|notbare|notwith|notbe|notclause|notverb|nothave))?\}"
 )
 _CLAUSE = re.compile(r"(?:that|who|whose|(?:[a-z]+ or )?[a-z]+ (?:which|whom)) ")
 _NOT_AFTER_BE = re.compile(
@@ -188,6 +188,8 @@ def _part(slot: FormSlot, phrases: Mapping[str, str], first: str, last: str) -> 
     if slot.kind == ":group":
         before = "" if slot.letter == last else group_of(phrases[last])
         return genres.works(group_of(phrase), own) if not before or _may_end(before, group_of(phrase)) else ""
+    if slot.kind == "group":
+        return genres.works(group_of(phrase), own)
     if slot.is_whole:
         return phrase
     if slot.kind == "in":

@@ -42,7 +42,8 @@ def deniable(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int3
 
     It may not if it is a label, if the values of its family are incomplete, or if it names a person and the others do
     not: *made in Peru but not directed by Jane Doe* is not plausible. A job is denied of people with another job only:
-    *citizens of Peru who are not film directors* is not plausible.
+    *citizens of Peru who are not film directors* is not plausible. Nor is anything denied of what has a label, if there
+    are other rows: *tagged 'king' but no adventures* asks for two lists of words.
     """
     known = [categories.known.get(item.family) for item in categories.items]
     people = np.array([one is not None and one.of_people for one in known])
@@ -50,8 +51,10 @@ def deniable(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int3
     jobs = np.array([not divided(item.phrase)[1] and are_people(item.phrase) for item in categories.items])
     last, others = rows[:, -1], rows[:, :-1]
     fit_here = fit[last] & (~people[last] | people[others].any(axis=1)) & (~jobs[last] | jobs[others].any(axis=1))
+    labels = np.array([one is not None and one.are_labels for one in known], bool)
     kept: NDArray[np.int32] = rows[fit_here]
-    return kept
+    unlabelled: NDArray[np.int32] = kept[~labels[kept[:, :-1]].any(axis=1)]
+    return unlabelled if len(unlabelled) else kept
 
 
 def excludes_expected(
@@ -83,17 +86,20 @@ def _is_expected(share: NDArray[np.float64], every: NDArray[np.float64]) -> NDAr
     return (share >= _MOST) | ((share >= _MANY) & (share >= _MORE * every))
 
 
-def with_varied_families(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int32]:
+def with_varied_families(categories: Categories, shape: Shape, rows: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return the rows of three categories that are not all of one family, none of relations among the nodes, or all.
 
-    Three memberships of unrelated bodies are a list, not a question, and so are a neighbour and two of them. Two
-    memberships beside something else than the continent or the like must have many members in common.
+    Three memberships of unrelated bodies are a list, not a question, and so are a neighbour and two of them. One of
+    what is asked must be the continent or the like if it is in any row, and two memberships beside something else must
+    have many members in common.
     """
     alike = np.array([one is not None and one.are_alike for one in map(categories.known.get, _families(categories))])
     families = np.unique(_families(categories), return_inverse=True)[1]
     kept = preferred(rows, alike)
     varied: NDArray[np.int32] = kept[(families[kept] != families[kept[:, :1]]).any(axis=1)]
     is_general = _are_general(categories)
+    asked = varied[:, :-1] if "-" in ops(shape) else varied
+    varied = varied[is_general[asked].any(axis=1)] if is_general[asked].any() else varied
     for one, other, third in ((0, 1, 2), (0, 2, 1), (1, 2, 0)):
         a, b = varied[:, one], varied[:, other]
         apart = (families[a] == families[b]) & ~is_general[varied[:, third]]

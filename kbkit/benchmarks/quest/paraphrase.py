@@ -209,6 +209,8 @@ def _phrases(slot: FormSlot, words: str, phrases: Mapping[str, str], heads: _Hea
         return [words] if not slot.kind or fits(slot, divided(words)[1]) else []
     head, before = divided(next(iter(phrases.values())))
     head = PEOPLE if not before and are_people(head) else head
+    if slot.kind == "group":
+        return [phrase for phrase in heads.get((":group", words), ()) if divided(phrase)[0] == head]
     if slot.kind == "again":
         return [f"{head} {rest}" for rest in lengthened(divided([*phrases.values()][-1])[1], words)] if words else []
     if slot.kind in ("short", "joint"):

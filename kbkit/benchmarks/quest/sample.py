@@ -142,7 +142,7 @@ def candidates(categories: Categories, shape: Shape, request: SampleRequest) -> 
         rows = deniable(categories, rows)
     if "&" in ops(shape):
         rows = with_common_values(categories, rows)
-        rows = with_varied_families(categories, rows) if len(shape.letters) > 2 else rows
+        rows = with_varied_families(categories, shape, rows) if len(shape.letters) > 2 else rows
     if ops(shape) == {"&"}:
         rows = with_values(categories, rows)
     sparse = are_sparse(categories)
