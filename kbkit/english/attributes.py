@@ -36,7 +36,9 @@ UNITS = {
     "eur": Unit("euros", "euros"), "gbp": Unit("pounds", "pounds"), "percent": Unit("percent", "percent"),
 }  # fmt: skip
 """Units by the last word of an attribute's name."""
-_NANOMETRES = Unit("nm", "nanometres")
+_NANOMETRES, _MINUTES = Unit("nm", "nanometres"), Unit("minutes", "minutes")
+_TIMES = frozenset(("duration", "length", "runtime", "time"))
+"""Words after which ``min`` is a unit: ``duration_min``."""
 EXPANDED = {"max": "maximum", "min": "minimum", "avg": "average"}
 """Abbreviations in names of attributes."""
 _LOCATED = {"base": "is", "headquarters": "are", "home": "is", "main office": "is", "office": "is", "seat": "is"}
@@ -97,6 +99,7 @@ def words_of_name(name: str) -> AttributeWords:
         return AttributeWords(f"number of {counts}", None, counts)
     is_letter = len(words[-1]) == 1 and "_" not in name  # vitamin C
     unit = UNITS.get(words[-1].casefold()) if len(words) > 1 and not is_letter else None
+    unit = _MINUTES if len(words) > 1 and [*map(str.casefold, words[-2:])][-1] == "min" and words[-2].casefold() in _TIMES else unit
     unit = _NANOMETRES if in_nanometres([word.casefold() for word in words]) else unit
     return AttributeWords(_expanded(words[:-1] if unit else words), unit)
 

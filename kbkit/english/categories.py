@@ -31,11 +31,14 @@ GROUPS = {"category", "class", "family", "field", "genre", "group", "language", 
 """Nouns that follow the name of a group: in the Comedy genre."""
 MARKERS = {"hashtag", "keyword", "label", "subject heading", "tag", "term"}
 """Types of words that describe a node; as words, not as things, they are quoted."""
+_LAST = frozenset(("at", "for", "of", "with"))
+"""Prepositions that stay with their verb: *animals that Ann Lee cares for*."""
 _NOUNS = frozenset(("bay", "canal", "park", "sound"))
 """Nouns that are rarely adjectives."""
 FAMILIES = {"family", "genus", "order"}
 """Nouns that follow the name of a group of which something is: of the Turkic family."""
 KINDS = {"kind", "sort", "type"}
+_AUXILIARIES = frozenset(("is", "was", "has"))
 
 
 def finite(label: str) -> str:
@@ -134,7 +137,7 @@ def of_tail(domain: str, label: str, other: str = "") -> str:
         return f"{things} {short} {NAME}"
     clause = without_place(label, clause)
     match = _STRANDED.fullmatch(clause)
-    if not match or match[1] in ("is", "was"):
+    if not match or match[1] in ("is", "was") or match[2] in _LAST:
         return f"{things} that {NAME} {clause}"
     return f"{things} {match[2]} {'whom' if are_people(domain) else 'which'} {NAME} {match[1]}"
 
@@ -221,20 +224,30 @@ def kind_noun(attribute: str, value: str) -> str:
 
 def of_flag(domain: str, attribute: str, *, value: bool) -> str:
     """Return the phrase of nodes with a value of a Boolean attribute."""
-    first, _, rest = words_of_name(attribute).noun.partition(" ")
-    things, who, no = type_plural(domain), who_or_that(domain), "" if value else "not "
-    if rest and first in ("is", "was"):
-        return f"{things} {who} {'are' if first == 'is' else 'were'} {no}{rest}"
-    if rest and first == "has":
-        return f"{things} {who} {'' if value else 'do not '}have {rest}"
-    return f"{things} {no}marked as {words_of_name(attribute).noun}"
+    verb = english.VerbPhrase(flag_verb(attribute))
+    return f"{type_plural(domain)} {who_or_that(domain)} {verb.plural if value else verb.negated(is_plural=True)}"
 
 
 def flag_name(attribute: str, *, value: bool) -> str:
-    """Return what :func:`of_flag` says of its nodes, after the verb."""
+    """Return what :func:`of_flag` says of its nodes, after the verb *be* or *have*."""
+    verb = english.VerbPhrase(flag_verb(attribute))
+    first, _, rest = verb.singular.partition(" ")
+    if first in _AUXILIARIES:
+        return rest if value else f"not {rest}"
+    return verb.singular if value else verb.negated(is_plural=False)
+
+
+def flag_verb(attribute: str) -> str:
+    """Return the verb phrase that a Boolean attribute says: *is radioactive*, *lays eggs*, or *is marked as* a noun."""
     words = words_of_name(attribute).noun
     first, _, rest = words.partition(" ")
-    return ("" if value else "not ") + (rest if rest and first in ("is", "was", "has") else f"marked as {words}")
+    last = words.rpartition(" ")[2]
+    if rest and first in _AUXILIARIES:
+        return words
+    if english.is_participle(last) or (not rest and "ADJ" in english.lemmas_of(last)):
+        return f"is {words}"
+    is_finite = any(first in english.inflections(lemma, "VBZ") for lemma in english.lemmas_of(first).get("VERB", ()))
+    return words if rest and is_finite else f"is marked as {words}"
 
 
 def of_category(domain: str, category: str) -> str:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from kbkit.english.question_words import ORDINALS
 from kbkit.english.sentences import sentences
-from kbkit.english.words import inflections, is_participle, is_person, lemmas_of, may_be_verb, plural, with_article
+from kbkit.english.words import inflections, is_nominal, is_participle, is_person, lemmas_of, may_be_verb, plural, with_article
 
 _ORDER = "|".join(word for word in ORDINALS if word.isalpha())
 _EXTREME = rf"(?:(?:{_ORDER})[- ])?(?:most [a-z]+|(?!for|mid|west|rest|har)[a-z]+est|only)"
@@ -31,7 +31,7 @@ _PARTICIPLE = re.compile(
     rf" (?:{_PREPOSITIONS}) [^,.;:()]+)"
 )
 _RELATIVE = re.compile(
-    r"(?:[^,.;:()]*? (?:is|was) )?[AaTt](?:n|he)? [^,.;:()]*? (?:that|which|who) (?P<said>[^,.;:()]+)"
+    r"(?:[^,.;:()]*? (?:is|was) )?[AaTt](?:n|he)? [^,.;:()]*?(?P<head>[\w-]+) (?P<pronoun>that|which|who) (?P<said>[^,.;:()]+)"
 )
 _VERB = re.compile(r" (?P<said>[a-z]+ [^,.;:()]+)")
 _SUBJECT = re.compile(r"(?:It|He|She|They) (?:is|was|has been|were) ")
@@ -165,8 +165,9 @@ def _of_sentence(sentence: str, start: int, noun: str) -> Iterator[Description]:
             continue
         yield from _usable(match, start, f"the {noun} {match['said']}", is_superlative=False)
     relative = _RELATIVE.match(sentence)
-    if relative:
-        pronoun = "who" if is_person(noun) else "that"
+    pronoun = "who" if is_person(noun) else "that"
+    # Not: a forester catches a fox who escapes, nor: a governess believes that it is haunted.
+    if relative and (pronoun == "who" or relative["pronoun"] != "who") and is_nominal(relative["head"]):
         yield from _usable(relative, start, f"the {noun} {pronoun} {relative['said']}", is_superlative=False)
 
 

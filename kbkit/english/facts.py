@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from kbkit import english
 from kbkit.english import categories
 from kbkit.english.attributes import attribute_words, located
+from kbkit.english.categories import flag_verb
 from kbkit.english.types import are_people, type_noun
 from kbkit.schema import Attribute
 
@@ -121,8 +122,9 @@ def of_flag(domain: str, attribute: Attribute, *, value: bool) -> str:
 
 def of_flags(domain: str, attribute: Attribute) -> FactFrames:
     """Return the sentence of :func:`of_flag` with what it says as the name: ``It is {names}``."""
-    first = attribute_words(attribute).noun.partition(" ")[0]
-    return _same(f"{_subject(domain)} {first} {NAMES}.")
+    first = flag_verb(attribute.label or attribute.name).partition(" ")[0]
+    verb = f"{first} " if first in ("is", "was", "has") else ""
+    return _same(f"{_subject(domain)} {verb}{NAMES}.")
 
 
 def _same(sentence: str) -> FactFrames:

@@ -54,7 +54,13 @@ class Link:
     @property
     def given(self) -> str:
         """The phrase of the recipe, or that of a common label that is a noun, or a neutral one, or ""."""
-        return self._known or (RECORDED[self.of_head] if self.is_record else "")
+        return self._known or (self._of_record() if self.is_record else "")
+
+    def _of_record(self) -> str:
+        """Return *has the species* for a label that is the noun of the tails, where a name follows; else a neutral one."""
+        noun = type_noun(self.other or "").casefold()
+        is_own = self.of_head and spoken(self.relation.label or self.relation.name).casefold() == noun
+        return f"has the {noun}" if is_own else RECORDED[self.of_head]
 
     @property
     def _known(self) -> str:
@@ -137,6 +143,8 @@ class Link:
             clause = _of_subject(verb, thing, is_named=is_named, is_negated=is_negated)
             if is_negated:
                 return clause
+            if self.is_record and verb.takes_name:  # with the species X
+                clause = replace(clause, reduced=_with(verb.singular.replace("has", "with", 1), thing))
             further = [VerbPhrase(text) for text in self.relation.phrases_of(self.subject, of_head=self.of_head)[1:]]
             further += [VerbPhrase(text) for text in _wordings(verb.singular) if text[:1] != _SHORT]
             others = [

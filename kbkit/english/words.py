@@ -27,7 +27,8 @@ _PEOPLE = frozenset(
         "participant", "player", "politician", "producer", "president", "professor", "staff", "winner",
          "researcher", "reviewer", "scientist", "singer", "speaker", "student",
         "astronaut", "athlete", "champion", "chef", "king", "pilot", "queen", "referee", "soldier", "umpire",
-        "teacher", "user", "voter", "woman", "man", "worker", "writer",
+        "teacher", "user", "voter", "woman", "man", "worker", "writer", "keeper", "maintainer", "trainer", "coach",
+        "conductor", "dancer", "engineer", "instructor", "judge", "lecturer", "manager", "painter", "poet",
     )
 )  # fmt: skip
 _AGENT = re.compile(r".{2,}(?:er|or|ist|ant|ee|man|woman)")

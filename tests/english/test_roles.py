@@ -52,7 +52,7 @@ def test_a_foreign_key_is_worded_neutrally() -> None:
     there, back = (Link(own, *ends, of_head=head) for ends, head in (
         (("reservation", "room"), True), (("room", "reservation"), False)))  # fmt: skip
     assert (there.is_record, back.is_record) == (True, True)
-    assert (there.given, back.given) == ("is listed with", "is listed for")
+    assert (there.given, back.given) == ("has the room", "is listed for")
     clause = back.clause("<reservation>", is_named=True)
     assert clause is not None
     assert clause.reduced == "listed for <reservation>"

@@ -15,7 +15,7 @@ from kbkit.benchmarks.fit_nodes import MISSING
 from kbkit.benchmarks.quest.categories import Categories, KnownValues
 from kbkit.benchmarks.quest.grammar import Shape
 from kbkit.english import genres
-from kbkit.english.modifiers import GENRE, are_people, divided
+from kbkit.english.modifiers import GENRE, affirmed, are_people, divided
 from kbkit.english.roles import is_untyped
 from kbkit.english.stems import shares_stem
 from kbkit.english.types import WORKS, type_noun
@@ -33,6 +33,8 @@ _SOME = 0.15
 nodes."""
 _NEARLY = 0.9
 """Fraction of the nodes with a value, relative to the most frequent family, from which nearly all have one."""
+_BROAD = 0.1
+"""Probability that two things share their value, from which a family is general, as continents are."""
 _ONE = 1.05
 """Mean number of values below which each thing has one, such as its year."""
 
@@ -48,6 +50,7 @@ def deniable(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int3
     known = [categories.known.get(item.family) for item in categories.items]
     people = np.array([one is not None and one.of_people for one in known])
     fit = np.array([one is None or (one.are_whole and not _are_vague(one)) for one in known])
+    fit &= np.array([not affirmed(divided(item.phrase)[1]) for item in categories.items], bool)
     jobs = np.array([not divided(item.phrase)[1] and are_people(item.phrase) for item in categories.items])
     last, others = rows[:, -1], rows[:, :-1]
     fit_here = fit[last] & (~people[last] | people[others].any(axis=1)) & (~jobs[last] | jobs[others].any(axis=1))
@@ -107,10 +110,40 @@ def with_varied_families(categories: Categories, shape: Shape, rows: NDArray[np.
     return varied if len(varied) else rows
 
 
-def _are_general(categories: Categories) -> NDArray[np.bool_]:
-    """Return which categories are by year, grade, or a family of which each thing has one value."""
+def of_kindred(categories: Categories, shape: Shape, rows: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the rows whose categories of one family have many members in common, unless it is of genres or people.
+
+    *Members of the OSCE and the Commonwealth* are two lists. What is denied beside two others is of the family of one
+    of them: *countries in Oceania in the APEC that have no coast on the Strait of Malacca* have three topics. Returns
+    all rows if none is left.
+    """
+    if ops(shape) <= {"|"}:
+        return rows
     known = [categories.known.get(item.family) for item in categories.items]
-    return np.array([one is not None and (one.mean < _ONE or one.are_grades or one.are_years) for one in known], bool)
+    families = np.unique(_families(categories), return_inverse=True)[1]
+    genre = np.array([GENRE.fullmatch(divided(item.phrase)[1]) is not None for item in categories.items], bool)
+    exempt = genre | _are_general(categories) | np.array([one is not None and one.of_people for one in known], bool)
+    fit = np.ones(len(rows), bool)
+    for one, other in combinations(rows.T, 2):
+        is_same = (families[one] == families[other]) & ~exempt[one]
+        fit &= ~is_same | (_overlap(categories, one, other)[1] >= _TOGETHER)
+    if "-" in ops(shape) and rows.shape[1] > 2:
+        fit &= (families[rows[:, :-1]] == families[rows[:, -1:]]).any(axis=1) | exempt[rows[:, -1]]
+    kept: NDArray[np.int32] = rows[fit]
+    return kept if len(kept) else rows
+
+
+def _are_general(categories: Categories) -> NDArray[np.bool_]:
+    """Return which categories are by year, grade, or a family with one value of each thing, which many share."""
+    known = [categories.known.get(item.family) for item in categories.items]
+    sizes = np.diff(categories.sets.matrix.indptr)
+    families, of_family = np.unique(_families(categories), return_inverse=True)
+    squares = np.bincount(of_family, weights=sizes.astype(float) ** 2, minlength=len(families))[of_family]
+    members = np.array([math.inf if one is None else one.nodes.sum() for one in known])
+    are_broad = squares / members**2 >= _BROAD
+    are_one = np.array([one is not None and one.mean < _ONE for one in known], bool)
+    are_vague = np.array([one is not None and (one.are_grades or one.are_years) for one in known], bool)
+    return np.asarray((are_one & are_broad) | are_vague, bool)
 
 
 def _families(categories: Categories) -> list[str]:

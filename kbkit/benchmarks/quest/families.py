@@ -63,7 +63,7 @@ class Family:
 
     def phrase(self, name: str) -> str:
         """Return the phrase of the category with this name."""
-        if self.attribute is not None and name[:1].islower() and self.pattern.endswith(f" is {categories.NAME}"):
+        if self.attribute is not None and name[:1].islower() and not name.isalpha() and self.pattern.endswith(f" is {categories.NAME}"):
             name = f'"{name}"'  # a common noun would need an article
         is_kind = self.attribute is not None and self.pattern.partition(" of the ")[2].endswith(f'"{categories.NAME}"')
         if self.attribute is not None and is_kind:

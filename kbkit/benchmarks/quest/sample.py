@@ -21,6 +21,7 @@ from kbkit.benchmarks.quest.combined import (
     beside_cut,
     deniable,
     excludes_expected,
+    of_kindred,
     of_one_family,
     on_topic,
     ops,
@@ -143,6 +144,7 @@ def candidates(categories: Categories, shape: Shape, request: SampleRequest) -> 
     if "&" in ops(shape):
         rows = with_common_values(categories, rows)
         rows = with_varied_families(categories, shape, rows) if len(shape.letters) > 2 else rows
+    rows = of_kindred(categories, shape, rows)
     if ops(shape) == {"&"}:
         rows = with_values(categories, rows)
     sparse = are_sparse(categories)

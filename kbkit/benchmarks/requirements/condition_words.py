@@ -10,8 +10,9 @@ from typing import NamedTuple
 from kbkit import english
 from kbkit.answers import syntax
 from kbkit.english.attributes import attribute_words, located
-from kbkit.english.categories import kind_noun
+from kbkit.english.categories import KINDS, flag_verb, kind_noun
 from kbkit.english.frames import frame_file
+from kbkit.english.verbs import GRADES
 from kbkit.schema import Attribute
 
 _AMOUNT = {
@@ -169,7 +170,11 @@ def _years(attribute: Attribute, low: float, high: float, things: str) -> tuple[
         decade = spans[0].removeprefix("the ") if spans[0].startswith("the ") else ""
         words += [ConditionWords(f"is from {spans[0]}", f"are from {spans[0]}", before=decade)] if decade else []
         return tuple(words)
-    return tuple(_having(english.with_article(f"{noun} of {span}")) for span in spans)
+    if first and last and spans[0][:3] != "the":
+        spans = [f"{first} or {last}" if high == low + 1 else f"between {first} and {last}"]
+    joints = {"the": "in", "before": "", "after": "", "between": ""}
+    said = [f"{joints.get(span.partition(' ')[0], 'of')} {span}".strip() for span in spans]
+    return tuple(_having(english.with_article(f"{noun} {when}")) for when in said)
 
 
 def equal(attribute: Attribute, value: str) -> WordedCondition:
@@ -179,6 +184,7 @@ def equal(attribute: Attribute, value: str) -> WordedCondition:
         str(syntax.Condition(attribute.name, "=", (value,))),
         value if value[:1].isupper() else english.quoted(value),
     )
+    said = value if value.isalpha() else text
     if kind := kind_noun(attribute.label or attribute.name, value):
         words = ConditionWords(f"is {english.with_article(kind)}", f"are {english.plural(kind)}", noun=kind)
         return WordedCondition(attribute.name, test, (words,))
@@ -196,15 +202,18 @@ def equal(attribute: Attribute, value: str) -> WordedCondition:
         )
         based = ConditionWords(f"is based in {text}", f"are based in {text}", modifier=f"based in {text}")
         return WordedCondition(attribute.name, test, (words, *[based] * (noun.casefold() == _HOME)))
-    words = ConditionWords(f"has {text} as its {noun}", f"have {text} as their {noun}", whose=f"{noun} is {text}")
+    if noun.rpartition(" ")[2] in GRADES | KINDS:  # the UN status 'observer'
+        words = ConditionWords(f"has the {noun} {text}", f"have the {noun} {text}", whose=f"{noun} is {said}")
+        return WordedCondition(attribute.name, test, (words,))
+    words = ConditionWords(f"has {text} as its {noun}", f"have {text} as their {noun}", whose=f"{noun} is {said}")
     return WordedCondition(attribute.name, test, (words,))
 
 
 def flag(attribute: Attribute, value: bool | int) -> WordedCondition:  # the value is what it is about
     """Return the condition that an attribute such as *is_radioactive* has a value, in words that follow a noun."""
-    first, _, rest = attribute_words(attribute).noun.partition(" ")
+    words = english.VerbPhrase(flag_verb(attribute.label or attribute.name))
+    first, _, rest = words.singular.partition(" ")
     test = str(syntax.Condition(attribute.name, "=", (value,)))
-    words = english.VerbPhrase(f"{first} {rest}")
     one, several = words.singular, words.plural
     if not value:
         one, several = words.negated(is_plural=False), words.negated(is_plural=True)

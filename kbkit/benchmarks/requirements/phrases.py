@@ -49,6 +49,8 @@ _PLACED = re.compile(
     rf"(?:is|are|was|were) (?:{'|'.join(sorted(PREPOSITIONS))}|(?:north|south)-?(?:east|west)?|east|west) "
 )
 """Statements of where a thing is: other things are there too, of which the texts do not say so."""
+_REMARKS = frozenset(("comments", "details", "notes", "observations", "remarks"))
+"""Plurals that are names of fields with sentences."""
 _TITLES = frozenset(("name", "title"))
 """Fields that are no sentences."""
 DESCRIPTIONS = frozenset(("description", "definition", "gloss", "summary"))
@@ -238,7 +240,7 @@ def telling_phrases(
 
     for sentence in _sentences(document, role):
         field = sentence.field.partition("#")[0]
-        is_list = is_plural(field)  # keywords, tags
+        is_list = is_list_field(field)
         if is_list:
             candidates = items(sentence.text)
         elif field in _TITLES:
@@ -307,7 +309,12 @@ def is_mention(phrase: Phrase) -> bool:
 
 def is_item(phrase: Phrase) -> bool:
     """Return whether a phrase is an item of a list, such as a keyword."""
-    return is_plural(phrase.span.field.partition("#")[0])
+    return is_list_field(phrase.span.field.partition("#")[0])
+
+
+def is_list_field(field: str) -> bool:
+    """Return whether the texts of a field are lists of labels, such as keywords or tags, by its name."""
+    return is_plural(field) and field.rpartition("_")[2].casefold() not in _REMARKS
 
 
 def _is_listed(phrase: Phrase) -> bool:

@@ -11,10 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from kbkit import english
+from kbkit.benchmarks.requirements.phrases import is_list_field
 from kbkit.benchmarks.requirements.textual import TextProperty
 from kbkit.english.clauses import Clause
 from kbkit.english.frames import frame_file
 from kbkit.english.noun_phrases import NounPhrase
+from kbkit.english.questions import base_form
 from kbkit.english.stems import words_of
 from kbkit.english.types import STORIES
 
@@ -98,7 +100,7 @@ def requirements(
     terms = [p.forms.get("said") or english.quoted(p.text) for p in properties if "one" not in p.forms]
     if terms:
         listed = " and ".join(terms)
-        is_many = english.is_plural(noun)
+        is_many = is_list_field(noun)
         singular, plural = _VERBS[int(rng.integers(len(_VERBS)))]
         is_tag = is_many and rng.random() < _TAGS
         if noun in STORIES:
@@ -149,12 +151,13 @@ def _said(noun: str, listed: str, verb: str, rng: np.random.Generator) -> Clause
 
     ``noun`` is the word for the texts, such as *description*.
     """
-    forms = _OF_LISTS if english.is_plural(noun) else _OF_TEXTS
+    forms = _OF_LISTS if is_list_field(noun) else _OF_TEXTS
     what = forms[int(rng.integers(len(forms)))]
     first, _, rest = verb.partition(" ")
     doing = f"{english.inflections(english.lemmas_of(first)['VERB'][0], 'VBG')[0]} {rest}".strip()
     a_text, texts = (noun, noun) if english.is_plural(noun) else (english.with_article(noun), english.plural(noun))
     one = english.singular(noun) if english.is_plural(noun) and " and " not in listed else noun
+    verb = f"{base_form(first)} {rest}".strip() if english.is_plural(noun) else verb
     values = {"x": listed, "t": a_text, "v": verb, "doing": doing, "n1": one}
     return Clause(f"has {what.format(n=f'its {noun}', **values)}", f"have {what.format(n=f'their {texts}', **values)}")
 

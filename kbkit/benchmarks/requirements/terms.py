@@ -45,7 +45,8 @@ _ONE, _THE = frozenset(("a", "an")), "the"
 _OWNERS = frozenset(("the", "his", "her", "its", "their", "my", "our", "your", "each", "every"))
 _POSSESSIVES = _OWNERS - {"the", "each", "every"}
 _PARTICIPLES = ("ing", "ed")
-EMPTY = STOP_WORDS | {"this", "that"} | FUNCTION_WORDS | PREPOSITIONS | _ONE | _OWNERS
+_JOINTS = words_of("although beyond besides despite during however unlike upon versus via whereas while")
+EMPTY = STOP_WORDS | _JOINTS | {"this", "that"} | FUNCTION_WORDS | PREPOSITIONS | _ONE | _OWNERS
 """Words that are no terms."""
 _ABSTRACT = re.compile(r"(?:[st]ion|ment|[ae]nc[ey]|ity|ness|ship|hood|dom|ism|acy|ure)$")
 """Endings of nouns that mean no thing."""

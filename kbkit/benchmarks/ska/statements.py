@@ -56,7 +56,7 @@ def readable_from_one(instance: Instance, solver: Solver) -> str:
     """Return which units a reader does not need in a form with text, or "" if both kinds are needed.
 
     The passages alone must leave a choice: in a graph, other nodes of the answers' type have passages with all phrases;
-    with a table, no passage with a phrase has an answer. The structured units alone must leave a choice too: without
+    with a table, no passage with a phrase has an answer, or others have the phrases too. The structured units alone must leave a choice too: without
     the phrases, the query has other answers, or no row has a phrase. Instances without phrases are not checked.
     """
     phrases = [padded(phrase) for phrase in instance.provenance.phrases]
@@ -65,7 +65,8 @@ def readable_from_one(instance: Instance, solver: Solver) -> str:
     passages = [unit for unit in instance.units if unit.kind == PASSAGE]
     if instance.header:
         texts = [" ".join(unit.content) for unit in passages]
-        if any(leaks(text, instance.answers) for text in texts if any(phrase in padded(text) for phrase in phrases)):
+        naming = [leaks(text, instance.answers) for text in texts if any(phrase in padded(text) for phrase in phrases)]
+        if any(naming) and all(naming):
             return "the rows are not needed by a reader: a passage with a phrase has an answer"
         cells = (padded(cell) for unit in instance.units if unit.kind == ROW for cell in unit.content)
         return (

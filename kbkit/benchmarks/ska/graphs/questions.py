@@ -227,7 +227,8 @@ def _known(kb: KnowledgeBase, template: Template) -> tuple[frozenset[int], bool]
     """Return the nodes with a value of the relation that an exclusion denies, and whether a question may deny it.
 
     A node without any value is no answer: that it does not have one value says nothing. Labels are not denied, as lists
-    of them are never whole; nor are years, and people, as in *films by Jane Doe without Ann Lee*.
+    of them are never whole; nor are years, people, as in *films by Jane Doe without Ann Lee*, and things of the kind that
+    is asked for, as in *countries on the Nile that do not border Chad*.
     """
     tree = template.tree()
     assert isinstance(tree, syntax.Combine)
@@ -239,7 +240,8 @@ def _known(kb: KnowledgeBase, template: Template) -> tuple[frozenset[int], bool]
     of_year = any(
         noun.rpartition(" ")[2] == "year" for noun in (type_noun(start.type or ""), *map(tail_noun, relations))
     )
-    if is_marker(start.type or "") or are_people(start.type or "") or of_year:
+    is_alike = start.type is not None and start.type == template.answer and left.elements[1] != right.elements[1]
+    if is_marker(start.type or "") or are_people(start.type or "") or of_year or is_alike:
         return frozenset(), False
     every = syntax.Path((syntax.Nodes(start.type), *right.elements[1:]), right.arrows)
     plan = kb.session.resolved(every, str(every))

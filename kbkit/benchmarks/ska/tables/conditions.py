@@ -14,7 +14,9 @@ from kbkit.benchmarks.ska.tables import wording
 from kbkit.benchmarks.ska.tables.columns import CATEGORY, NAME, NUMBER, YEAR, WebColumn
 from kbkit.benchmarks.ska.tables.wording import RowCondition
 from kbkit.english.attributes import is_popularity, located
+from kbkit.english.categories import KINDS
 from kbkit.english.stems import shares_stem
+from kbkit.english.verbs import GRADES
 
 Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 _MAX_VALUE = 50
@@ -22,6 +24,9 @@ _FILLED = 0.75
 """Minimum fraction of the rows with a value in a column that a condition uses."""
 _MOST = 0.8
 """Maximum fraction of the rows with a value: *whose status is member* leaves out nearly none."""
+_BOOLEANS = frozenset(("true", "false", "yes", "no", "y", "n", "t", "f", "0", "1"))
+_SPAN = 12
+"""Maximum number of years of a range: *from 1900 to 2003* is no question."""
 _GRADE = "rating"
 """The last word of columns with grades such as *PG-13*."""
 
@@ -42,6 +47,8 @@ def equal(column: WebColumn, row: int, noun: str) -> RowCondition | None:
         return None  # another row may have the value too, or nearly all have it
     if shares_stem(cell, [column.noun]):
         return None  # movies whose color is Color
+    if _BOOLEANS.issuperset(map(str.casefold, filter(None, column.counts))):
+        return None  # species whose lays eggs is true
     sql = f"{column.sql} = {literal(cell)}"
     shown = wording.value(cell)
     if column.by:
@@ -69,6 +76,9 @@ def _related(column: WebColumn, noun: str, cell: str, mask: Mask) -> RowConditio
     whose = f"{column.noun} {'are' if column.is_plural else 'is'} {shown}"
     if english.is_person(noun):  # its or his
         return RowCondition(column, sql, mask, whose=whose, values=(cell,))
+    if column.noun.rpartition(" ")[2] in GRADES | KINDS:  # have the UN status 'observer'
+        text = f"the {column.noun} {shown}"
+        return RowCondition(column, sql, mask, f"has {text}", f"have {text}", "", whose, (cell,))
     return RowCondition(
         column,
         sql,
@@ -90,7 +100,8 @@ def _placed(column: WebColumn, noun: str, cell: str) -> str:
 def _year(column: WebColumn, when: str) -> tuple[str, str, str] | None:
     """Return *was founded in 1990*, *were ...* and *founded in 1990*."""
     if english.is_participle(column.noun.rpartition(" ")[2]):
-        during = f"{column.noun} in {when}"
+        span = when.split(" to ")
+        during = f"{column.noun} between {' and '.join(span)}" if len(span) > 1 else f"{column.noun} in {when}"
         return f"was {during}", f"were {during}", during
     if column.noun == "year":
         return f"is from {when}", f"are from {when}", f"from {when}"
@@ -139,6 +150,8 @@ def _round_bound(value: float, other: float, decimals: int) -> float:
 def _amount(column: WebColumn, bound: float, last: float, *, is_least: bool) -> tuple[str, str, str] | None:
     """Return a bound in words; ``last`` is the largest number: of later years the table knows nothing."""
     if column.kind == YEAR:
+        if is_least and last - bound > _SPAN:
+            return None
         return _year(column, (f"{bound:.0f} to {last:.0f}" if bound < last else f"{bound:.0f}")
                      if is_least else f"{bound:.0f} or earlier")  # fmt: skip
     if column.kind != NUMBER or not wording.can_ask(column):

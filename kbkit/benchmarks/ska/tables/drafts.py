@@ -35,7 +35,8 @@ class TableDraft:
 
     ``uses`` is a condition in SQL that holds for the rows that the query reads, ``rows`` are these rows of the table,
     ``passages`` the positive passages. ``topics`` are the cells that the question names, ``phrases`` the phrases that
-    the passages must contain.
+    the passages must contain. ``near`` are rows and ``near_passages`` passages that meet a part of the question, for the
+    noise.
     """
 
     kind: str
@@ -46,6 +47,8 @@ class TableDraft:
     topics: tuple[str, ...]
     passages: tuple[int, ...] = ()
     phrases: tuple[str, ...] = ()
+    near: tuple[int, ...] = ()
+    near_passages: tuple[int, ...] = ()
 
     @property
     def meaning(self) -> Hashable:
@@ -169,7 +172,7 @@ class Drafter(TableRows):
 
         "" for conditions and a measure without an adjective.
         """
-        is_pair, adjectives = len(group.rows) == 2, wording.adjectives(column)
+        is_pair, adjectives = len(group.rows) == 2, wording.adjectives(column, self.noun)
         adjective = adjectives[(1 if is_pair else 3) + (not is_high)] if adjectives else ""
         if group.clauses:
             return f"the {adjective} {wording.noun_phrase(self.noun, group.clauses)}" if adjective else ""
@@ -219,7 +222,7 @@ class Drafter(TableRows):
     def highest(self, count: int, rng: np.random.Generator) -> TableDraft | None:
         """Ask for the largest or the smallest number of a group of rows."""
         columns = [c for c in self.numeric if wording.can_ask(c) and not c.is_count and c.extremes[0] != "latest"]
-        columns = [c for c in columns if count > 2 or (c.unit and wording.adjectives(c))]
+        columns = [c for c in columns if count > 2 or (c.unit and wording.adjectives(c, self.noun))]
         numbered = self._numbered(count, rng, columns)
         is_high = bool(rng.random() < 0.65)
         if numbered is None or not self._extreme(*numbered, is_high=is_high):
@@ -231,7 +234,7 @@ class Drafter(TableRows):
         sql = f"SELECT {column.sql} FROM table_rows WHERE {group.guarded}"
         sql += f" ORDER BY {column.number_sql} {order} LIMIT 1"
         name = "highest" if count > 2 else "highest_two"
-        adjective, *more = wording.adjectives(column) or ("", most, most)
+        adjective, *more = wording.adjectives(column, self.noun) or ("", most, most)
         which = self.which(column, group, is_high=is_high) if adjective and group.clauses else ""
         name = "highest_of" if which else name
         text = wording.drawn(name, rng, most=most, noun=column.noun, keys=group.text, unit=unit,

@@ -291,7 +291,7 @@ class _Maker:
         rng = np.random.default_rng((self._seed, *draft.question.encode()))
         original = [row for row in range(len(self._table.rows)) if row not in meeting]
         if len(original) > self._noise_rows:
-            original = rng.choice(original, self._noise_rows, replace=False).tolist()
+            original = _some(original, draft.near, self._noise_rows, rng)
         free = [-1 - i for i in range(len(self.extended.synthesized)) if -1 - i not in meeting]
         rows = [*original, *free[: max(0, self._noise_rows - len(original))]]
         if draft.phrases:
@@ -300,10 +300,18 @@ class _Maker:
         if self._form != "table":
             others = [p for p in range(len(self._table.texts)) if p not in used]
             if len(others) > self._noise_passages:
-                others = rng.choice(others, self._noise_passages, replace=False).tolist()
+                others = _some(others, draft.near_passages, self._noise_passages, rng)
             units += [(False, p) for p in others]
         order: Iterable[int] = rng.permutation(len(units)).tolist()
         return [
             self._row(units[i][1], "n", n) if units[i][0] else self._passage(units[i][1], "n", n)
             for n, i in enumerate(order)
         ]
+
+
+def _some(numbers: Sequence[int], first: Sequence[int], count: int, rng: np.random.Generator) -> list[int]:
+    """Return ``count`` of some numbers: those of ``first``, and others at random."""
+    near = [*first][: count // 2]
+    others = sorted(set(numbers) - set(near))
+    chosen: list[int] = rng.choice(others, count - len(near), replace=False).tolist()
+    return [*near, *chosen]

@@ -14,15 +14,17 @@ import numpy as np
 
 from kbkit.benchmarks.documents import Document, TextPassage
 from kbkit.benchmarks.evidence import Matcher, contains, folded, leaks
-from kbkit.benchmarks.requirements.phrases import Mentions
-from kbkit.benchmarks.requirements.terms import EMPTY
+from kbkit.benchmarks.requirements.phrases import Mentions, is_list_field
+from kbkit.benchmarks.requirements.terms import EMPTY, items
 from kbkit.benchmarks.ska.tables import wording
 from kbkit.benchmarks.ska.tables.conditions import literal
 from kbkit.benchmarks.ska.tables.drafts import Drafter, TableDraft
 from kbkit.english.attributes import is_popularity
 from kbkit.english.descriptions import descriptions
+from kbkit.english.markers import is_crude, untelling
 from kbkit.english.stems import is_english, shares_stem
-from kbkit.english.words import is_participle, is_plural
+from kbkit.english.types import STORIES
+from kbkit.english.words import is_participle, is_plural, quoted
 
 _ROW = "entry"
 """What a row is called if the subject of the table is unknown."""
@@ -33,6 +35,8 @@ _BY = "by"
 _SHARED_BY_MANY = frozenset(("famous", "known", "largely", "mostly", "noted", "renowned"))
 """How clauses begin that may fit several things, of which the texts say so of one."""
 _TRIES = 12
+_FEW, _MOST = 3, 6
+"""Minimum number of rows with the person of a question, and maximum number of its answers."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +116,7 @@ class TextDrafter:
         if len(self._rows) < 2:
             return None
         for _ in range(_TRIES):
-            draft = self._cell(rng)
+            draft = self._cell(rng) or self._tagged(rng)
             if draft is not None:
                 return draft
         return None
@@ -133,7 +137,7 @@ class TextDrafter:
         hidden = folded([part for cell in self._table.rows[row] for part in cell.split(", ") if part])
         known = []
         for passage in document.passages:
-            if is_plural(passage.field) or not is_english(passage.text):
+            if is_plural(passage.field) or passage.field in STORIES or not is_english(passage.text):
                 continue
             for one in descriptions(passage.text, self._noun, document.name):
                 clause = passage.text[one.start : one.end]
@@ -198,3 +202,43 @@ class TextDrafter:
         sql = f"SELECT {column.sql} FROM table_rows WHERE {self._where(described)}"
         uses = self._drafter.named([row])
         return TableDraft("cell of a described row", text, sql, uses, (row,), (), texts, phrases=described.phrases)
+
+    def _tagged(self, rng: np.random.Generator) -> TableDraft | None:
+        """Ask which rows have a person in a column and a keyword in their passages: *movies directed by X tagged 'y'*."""
+        row = int(rng.choice(self._rows))
+        listed = [one.text for one in self._documents[row].passages if is_list_field(one.field)]
+        clauses = [c for c in self._drafter.clauses(row) if c.column.by and c.values and c.mask.sum() >= _FEW]
+        options = [
+            (clause, text[start:end], tuple(rows))
+            for text in listed
+            for start, end, _ in items(text)
+            if not (untelling(text[start:end], "keyword") or is_crude(text[start:end]))
+            and text[start:end].casefold() not in self._matcher.untold
+            for clause in clauses
+            if len(rows := [at for at in self._holders((text[start:end],)) if clause.mask[at]]) > 1
+            and all(self._has_item(at, text[start:end]) for at in rows)
+            and len(rows) < min(clause.mask.sum(), _MOST + 1)
+        ]
+        if not options:
+            return None
+        clause, item, rows = options[int(rng.integers(len(options)))]
+        if self._drafter.are_many([clause]) or not all(self._drafter.can_name(self._key.cells[at]) for at in rows):
+            return None
+        described = _Described(item, (item,))
+        where = f"{clause.sql} AND {self._where(described)}"
+        things = wording.noun_phrase(self._drafter.nouns, [clause])
+        text = wording.drawn("tagged", rng, things=things, predicate=f"are tagged {quoted(item)}")
+        sql = f"SELECT {self._key.sql} FROM table_rows WHERE {where}"
+        passages = tuple(at for one in rows for at in self._passages(one, described))
+        uses = self._drafter.named(list(rows))
+        near = tuple(at for at in np.flatnonzero(clause.mask).tolist() if at not in rows)
+        holders = [at for at in self._holders((item,)) if at not in rows and self._has_item(at, item)]
+        others = tuple(at for one in holders for at in self._passages(one, described))
+        return TableDraft(
+            "tagged rows", text, sql, uses, rows, clause.values, passages, described.phrases, near, others
+        ) if others else None
+
+    def _has_item(self, row: int, item: str) -> bool:
+        """Return whether a list in the passages of a row has an item, not only a longer one with its words."""
+        texts = [one.text for one in self._documents[row].passages if is_list_field(one.field)]
+        return any(text[start:end].casefold() == item.casefold() for text in texts for start, end, _ in items(text))

@@ -68,9 +68,14 @@ def drawn(name: str, rng: np.random.Generator, **values: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def adjectives(column: WebColumn) -> tuple[str, ...]:
-    """Return the adjective for a measure, its two comparatives and its two superlatives; () if there is none."""
-    return tuple(frame_file("tables")["adjectives"].get(column.noun, ()))
+def adjectives(column: WebColumn, noun: str = "") -> tuple[str, ...]:
+    """Return the adjective for a measure, its two comparatives and its two superlatives; () if there is none.
+
+    ``noun``: what has the measure; people are tall, not high.
+    """
+    known = frame_file("tables")["adjectives"]
+    measure = f"{column.noun} of a person" if english.is_person(noun) else column.noun
+    return tuple(known.get(measure, known.get(column.noun, ())))
 
 
 def row_noun(table: TableData) -> str:
