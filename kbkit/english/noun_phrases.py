@@ -24,6 +24,7 @@ _OF_KIND = re.compile(r"is an? ((?:[\w-]+ )+)([\w-]+) (of .+)")
 _DENIED = re.compile(r"(?:do|does|did|is|are|was|were) not ")
 _ONE_OF_A_KIND = re.compile(r"of an? ")
 _WITH, _BY, _OF = "with ", "by ", "of "
+_SIZED = ("larger ", "smaller ", "covering ")
 _HAVING = (_WITH, "home to ")
 _TAGGED = "tagged "
 _QUOTED = re.compile(r"^with the keywords? ")
@@ -287,7 +288,7 @@ def _place(text: str) -> int:
     tags.
     """
     first, _, rest = text.partition(" ")
-    if text.startswith(_OF):
+    if text.startswith((_OF, *_SIZED)):  # not: countries on the Danube larger than 5,000 km²
         return -1
     if text.startswith(_TAGGED) or _QUOTED.search(text):
         return _PARTICIPLE + 3

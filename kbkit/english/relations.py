@@ -12,7 +12,7 @@ from kbkit.english.categories import GROUPS
 from kbkit.english.clauses import Clause
 from kbkit.english.frames import frame_file
 from kbkit.english.readable import relation_problem
-from kbkit.english.types import WORKS, are_people, type_noun
+from kbkit.english.types import THING, WORKS, are_people, type_noun
 from kbkit.english.verbs import GRADES, VerbPhrase, has_bare_object, of_noun, verb_phrase
 from kbkit.english.words import PREPOSITIONS, is_person, plural, spoken, with_article
 from kbkit.schema import Relation, Schema
@@ -122,7 +122,7 @@ class Link:
         ``is_named``: the thing is a name, so that it may be the subject of the clause (``that Ang Lee acted in``).
         """
         clause = self._clause(thing, is_named=is_named, is_negated=is_negated)
-        if clause is None or not self.subject or self.subject != self.other:
+        if clause is None or not self.subject or self.subject != self.other or type_noun(self.subject) == THING:
             return clause
         return replace(clause, is_alike=True, others=tuple(replace(way, is_alike=True) for way in clause.others))
 

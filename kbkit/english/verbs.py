@@ -95,6 +95,9 @@ class VerbPhrase:
         if self.singular.startswith("has {} as "):
             return f"with {self.singular.removeprefix('has ')}"
         noun = re.match(r"(?:an?|the|part|not|home)\b", rest)
+        first_word, *others = rest.split(" ")[:2]
+        if others == ["or"] and not is_participle(first_word):  # languages of the Bantu family official or national in
+            return ""
         return rest if first in ("is", "was") and rest and not noun else ""
 
     @property

@@ -124,13 +124,13 @@ def _measured(noun: str, value: str, bounds: Sequence[str]) -> list[ConditionWor
         words += [ConditionWords(f"is {text}", f"are {text}", modifier=text) for text in said]
     if noun == "area" and bounds in _OVER.values():  # larger than 5,000 km²
         larger = _LARGER[bounds == _OVER[True]].format(value)
-        # With an area of: the Danube larger than 5,000 km², the Caspian Sea covering 2 million.
-        areas = [_having(f"an {noun} of {bound.format(value)}").modifier for bound in bounds]
-        words += [ConditionWords(f"is {larger}", f"are {larger}", modifier=area) for area in areas]
+        words += [ConditionWords(f"is {larger}", f"are {larger}", modifier=larger)] * 2
+    if noun == "area":
+        words.append(_having(english.with_article(f"{noun} of {bounds[0].format(value)}")))
     if verb := _VERBS.get(noun):
         for bound in bounds:
             text = bound.format(value)
-            during = f"{english.inflections(verb, 'VBG')[0]} {text}" if noun != "area" else f"with an {noun} of {text}"
+            during = f"{english.inflections(verb, 'VBG')[0]} {text}"
             words.append(ConditionWords(f"{english.inflections(verb, 'VBZ')[0]} {text}", f"{verb} {text}",
                                         modifier=during))  # fmt: skip
     return words
