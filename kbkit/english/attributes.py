@@ -99,7 +99,11 @@ def words_of_name(name: str) -> AttributeWords:
         return AttributeWords(f"number of {counts}", None, counts)
     is_letter = len(words[-1]) == 1 and "_" not in name  # vitamin C
     unit = UNITS.get(words[-1].casefold()) if len(words) > 1 and not is_letter else None
-    unit = _MINUTES if len(words) > 1 and [*map(str.casefold, words[-2:])][-1] == "min" and words[-2].casefold() in _TIMES else unit
+    unit = (
+        _MINUTES
+        if len(words) > 1 and [*map(str.casefold, words[-2:])][-1] == "min" and words[-2].casefold() in _TIMES
+        else unit
+    )
     unit = _NANOMETRES if in_nanometres([word.casefold() for word in words]) else unit
     return AttributeWords(_expanded(words[:-1] if unit else words), unit)
 

@@ -12,7 +12,16 @@ from typing import NamedTuple
 
 from kbkit.english.question_words import ORDINALS
 from kbkit.english.sentences import sentences
-from kbkit.english.words import inflections, is_nominal, is_participle, is_person, lemmas_of, may_be_verb, plural, with_article
+from kbkit.english.words import (
+    inflections,
+    is_nominal,
+    is_participle,
+    is_person,
+    lemmas_of,
+    may_be_verb,
+    plural,
+    with_article,
+)
 
 _ORDER = "|".join(word for word in ORDINALS if word.isalpha())
 _EXTREME = rf"(?:(?:{_ORDER})[- ])?(?:most [a-z]+|(?!for|mid|west|rest|har)[a-z]+est|only)"
@@ -31,7 +40,8 @@ _PARTICIPLE = re.compile(
     rf" (?:{_PREPOSITIONS}) [^,.;:()]+)"
 )
 _RELATIVE = re.compile(
-    r"(?:[^,.;:()]*? (?:is|was) )?[AaTt](?:n|he)? [^,.;:()]*?(?P<head>[\w-]+) (?P<pronoun>that|which|who) (?P<said>[^,.;:()]+)"
+    r"(?:[^,.;:()]*? (?:is|was) )?[AaTt](?:n|he)? [^,.;:()]*?(?P<head>[\w-]+) (?P<pronoun>that|which|who) "
+    r"(?P<said>[^,.;:()]+)"
 )
 _VERB = re.compile(r" (?P<said>[a-z]+ [^,.;:()]+)")
 _SUBJECT = re.compile(r"(?:It|He|She|They) (?:is|was|has been|were) ")

@@ -188,12 +188,10 @@ def _part(slot: FormSlot, phrases: Mapping[str, str], first: str, last: str) -> 
     if slot.kind == ":group":
         before = "" if slot.letter == last else group_of(phrases[last])
         return genres.works(group_of(phrase), own) if not before or _may_end(before, group_of(phrase)) else ""
-    if slot.kind == "group":
-        return genres.works(group_of(phrase), own)
+    if slot.kind in ("group", "in"):
+        return genres.works(group_of(phrase), own) if slot.kind == "group" else rest.removeprefix(_IN)
     if slot.is_whole:
         return phrase
-    if slot.kind == "in":
-        return rest.removeprefix(_IN)
     if slot.kind == "again":
         return _shortened(divided(phrases[last])[1], rest)
     if slot.kind in ("short", "joint"):

@@ -57,7 +57,7 @@ class Link:
         return self._known or (self._of_record() if self.is_record else "")
 
     def _of_record(self) -> str:
-        """Return *has the species* for a label that is the noun of the tails, where a name follows; else a neutral one."""
+        """Return *has the species* for a label that is the noun of the tails, else a neutral phrase."""
         noun = type_noun(self.other or "").casefold()
         is_own = self.of_head and spoken(self.relation.label or self.relation.name).casefold() == noun
         return f"has the {noun}" if is_own else RECORDED[self.of_head]

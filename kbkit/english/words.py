@@ -40,7 +40,7 @@ _THINGS = frozenset(
         register server container chamber dinner cover parameter meter diameter perimeter vector elevator calculator
         indicator harbor marker header voucher answer disaster power summer winter cluster slider charter shelter career
         beer tier pier barrier carrier supper wallpaper newspaper cylinder ladder border reminder year gender timer
-        warrant anchor mirror tumor leather matter indicant cloister honor honour
+        warrant anchor mirror tumor leather matter indicant cloister honor honour anger danger hunger temper
     """.split()  # noqa: SIM905
 )
 """Nouns that end like those for people, but mean things."""

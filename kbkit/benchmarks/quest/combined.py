@@ -136,7 +136,8 @@ def of_kindred(categories: Categories, shape: Shape, rows: NDArray[np.int32]) ->
 def _are_general(categories: Categories) -> NDArray[np.bool_]:
     """Return which categories are by year, grade, or a family with one value of each thing, which many share."""
     known = [categories.known.get(item.family) for item in categories.items]
-    sizes = np.diff(categories.sets.matrix.indptr)
+    matrix: Any = categories.sets.matrix
+    sizes = np.diff(matrix.indptr)
     families, of_family = np.unique(_families(categories), return_inverse=True)
     squares = np.bincount(of_family, weights=sizes.astype(float) ** 2, minlength=len(families))[of_family]
     members = np.array([math.inf if one is None else one.nodes.sum() for one in known])

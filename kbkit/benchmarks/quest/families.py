@@ -29,6 +29,7 @@ from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Attribute, Relation, quote
 
+_HOME = f"home to {categories.NAME}"
 _WORKED_AS = f"worked as {categories.NAME}"
 _FEW_NUMBERS = 50
 _MAX_VALUES = 5_000
@@ -63,7 +64,12 @@ class Family:
 
     def phrase(self, name: str) -> str:
         """Return the phrase of the category with this name."""
-        if self.attribute is not None and name[:1].islower() and not name.isalpha() and self.pattern.endswith(f" is {categories.NAME}"):
+        if (
+            self.attribute is not None
+            and name[:1].islower()
+            and not name.isalpha()
+            and self.pattern.endswith(f" is {categories.NAME}")
+        ):
             name = f'"{name}"'  # a common noun would need an article
         is_kind = self.attribute is not None and self.pattern.partition(" of the ")[2].endswith(f'"{categories.NAME}"')
         if self.attribute is not None and is_kind:
@@ -71,6 +77,9 @@ class Family:
             if noun:
                 return plural(noun)
         shown = named(name, self.other, self.article) if self.other else name
+        noun = type_noun(self.other) if self.other else ""
+        if noun and self.pattern.endswith(_HOME) and shown == name and noun[:5] not in name.casefold():
+            shown = f"the {noun} {name}"  # home to the mountain X: few know the name
         if name.islower() and self.pattern.endswith(_WORKED_AS):
             return plural(name)  # timeless: some are alive
         return with_name(self.pattern, categories.NAME, shown)

@@ -211,10 +211,9 @@ def _phrases(slot: FormSlot, words: str, phrases: Mapping[str, str], heads: _Hea
     head = PEOPLE if not before and are_people(head) else head
     if slot.kind == "group":
         return [phrase for phrase in heads.get((":group", words), ()) if divided(phrase)[0] == head]
-    if slot.kind == "again":
-        return [f"{head} {rest}" for rest in lengthened(divided([*phrases.values()][-1])[1], words)] if words else []
-    if slot.kind in ("short", "joint"):
-        return [f"{head} {rest}" for rest in lengthened(before, words)] if words else []
+    if slot.kind in ("again", "short", "joint"):
+        last = divided([*phrases.values()][-1])[1] if slot.kind == "again" else before
+        return [f"{head} {rest}" for rest in lengthened(last, words)] if words else []
     if slot.kind == "in":
         words = in_group(words)
     words = f"that {words}" if slot.kind in ("verb", "notverb") else words

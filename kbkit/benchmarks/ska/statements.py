@@ -56,8 +56,9 @@ def readable_from_one(instance: Instance, solver: Solver) -> str:
     """Return which units a reader does not need in a form with text, or "" if both kinds are needed.
 
     The passages alone must leave a choice: in a graph, other nodes of the answers' type have passages with all phrases;
-    with a table, no passage with a phrase has an answer, or others have the phrases too. The structured units alone must leave a choice too: without
-    the phrases, the query has other answers, or no row has a phrase. Instances without phrases are not checked.
+    with a table, no passage with a phrase has an answer, or others have the phrases too. The structured units alone
+    must leave a choice too: without the phrases, the query has other answers, or no row has a phrase. Instances without
+    phrases are not checked.
     """
     phrases = [padded(phrase) for phrase in instance.provenance.phrases]
     if not phrases:

@@ -227,8 +227,8 @@ def _known(kb: KnowledgeBase, template: Template) -> tuple[frozenset[int], bool]
     """Return the nodes with a value of the relation that an exclusion denies, and whether a question may deny it.
 
     A node without any value is no answer: that it does not have one value says nothing. Labels are not denied, as lists
-    of them are never whole; nor are years, people, as in *films by Jane Doe without Ann Lee*, and things of the kind that
-    is asked for, as in *countries on the Nile that do not border Chad*.
+    of them are never whole; nor are years, people, as in *films by Jane Doe without Ann Lee*, and things of the kind
+    that is asked for, as in *countries on the Nile that do not border Chad*.
     """
     tree = template.tree()
     assert isinstance(tree, syntax.Combine)

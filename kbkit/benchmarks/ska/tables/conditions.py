@@ -45,10 +45,8 @@ def equal(column: WebColumn, row: int, noun: str) -> RowCondition | None:
     mask = column.array == cell
     if column.is_list or column.filled < _FILLED or mask.mean() > _MOST:
         return None  # another row may have the value too, or nearly all have it
-    if shares_stem(cell, [column.noun]):
-        return None  # movies whose color is Color
-    if _BOOLEANS.issuperset(map(str.casefold, filter(None, column.counts))):
-        return None  # species whose lays eggs is true
+    if shares_stem(cell, [column.noun]) or _BOOLEANS.issuperset(map(str.casefold, filter(None, column.counts))):
+        return None  # movies whose color is Color, species whose lays eggs is true
     sql = f"{column.sql} = {literal(cell)}"
     shown = wording.value(cell)
     if column.by:

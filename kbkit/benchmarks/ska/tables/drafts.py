@@ -35,8 +35,8 @@ class TableDraft:
 
     ``uses`` is a condition in SQL that holds for the rows that the query reads, ``rows`` are these rows of the table,
     ``passages`` the positive passages. ``topics`` are the cells that the question names, ``phrases`` the phrases that
-    the passages must contain. ``near`` are rows and ``near_passages`` passages that meet a part of the question, for the
-    noise.
+    the passages must contain. ``near`` are rows and ``near_passages`` passages that meet a part of the question,
+    for the noise.
     """
 
     kind: str

@@ -1,12 +1,14 @@
 """Questions over a table and the texts that its cells link to: the form *table+text*.
 
 A question describes a row by a clause of its passage (*the river known for its gharials*),
-and asks for a cell that the passage does not give.
+and asks for a cell that the passage does not give. Where passages are lists of labels, it asks for the rows that have a
+person in a column and a label in their passages (*movies directed by X that are tagged 'y'*).
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,6 +21,7 @@ from kbkit.benchmarks.requirements.terms import EMPTY, items
 from kbkit.benchmarks.ska.tables import wording
 from kbkit.benchmarks.ska.tables.conditions import literal
 from kbkit.benchmarks.ska.tables.drafts import Drafter, TableDraft
+from kbkit.benchmarks.ska.tables.wording import RowCondition
 from kbkit.english.attributes import is_popularity
 from kbkit.english.descriptions import descriptions
 from kbkit.english.markers import is_crude, untelling
@@ -204,21 +207,10 @@ class TextDrafter:
         return TableDraft("cell of a described row", text, sql, uses, (row,), (), texts, phrases=described.phrases)
 
     def _tagged(self, rng: np.random.Generator) -> TableDraft | None:
-        """Ask which rows have a person in a column and a keyword in their passages: *movies directed by X tagged 'y'*."""
+        """Ask which rows have a person in a column and a label in their passages: *movies directed by X tagged 'y'*."""
         row = int(rng.choice(self._rows))
-        listed = [one.text for one in self._documents[row].passages if is_list_field(one.field)]
         clauses = [c for c in self._drafter.clauses(row) if c.column.by and c.values and c.mask.sum() >= _FEW]
-        options = [
-            (clause, text[start:end], tuple(rows))
-            for text in listed
-            for start, end, _ in items(text)
-            if not (untelling(text[start:end], "keyword") or is_crude(text[start:end]))
-            and text[start:end].casefold() not in self._matcher.untold
-            for clause in clauses
-            if len(rows := [at for at in self._holders((text[start:end],)) if clause.mask[at]]) > 1
-            and all(self._has_item(at, text[start:end]) for at in rows)
-            and len(rows) < min(clause.mask.sum(), _MOST + 1)
-        ]
+        options = [option for clause in clauses for option in self._labelled(row, clause)]
         if not options:
             return None
         clause, item, rows = options[int(rng.integers(len(options)))]
@@ -230,13 +222,24 @@ class TextDrafter:
         text = wording.drawn("tagged", rng, things=things, predicate=f"are tagged {quoted(item)}")
         sql = f"SELECT {self._key.sql} FROM table_rows WHERE {where}"
         passages = tuple(at for one in rows for at in self._passages(one, described))
-        uses = self._drafter.named(list(rows))
         near = tuple(at for at in np.flatnonzero(clause.mask).tolist() if at not in rows)
         holders = [at for at in self._holders((item,)) if at not in rows and self._has_item(at, item)]
         others = tuple(at for one in holders for at in self._passages(one, described))
-        return TableDraft(
-            "tagged rows", text, sql, uses, rows, clause.values, passages, described.phrases, near, others
-        ) if others else None
+        uses = self._drafter.named(list(rows))
+        draft = TableDraft("tagged rows", text, sql, uses, rows, clause.values, passages, (item,), near, others)
+        return draft if others else None
+
+    def _labelled(self, row: int, clause: RowCondition) -> Iterator[tuple[RowCondition, str, tuple[int, ...]]]:
+        """Yield the labels of a row that some other rows with the condition have, with these rows."""
+        for text in (one.text for one in self._documents[row].passages if is_list_field(one.field)):
+            for start, end, _ in items(text):
+                label = text[start:end]
+                if untelling(label, "keyword") or is_crude(label) or label.casefold() in self._matcher.untold:
+                    continue
+                rows = tuple(at for at in self._holders((label,)) if clause.mask[at])
+                is_fit = 1 < len(rows) < min(clause.mask.sum(), _MOST + 1)
+                if is_fit and all(self._has_item(at, label) for at in rows):
+                    yield clause, label, rows
 
     def _has_item(self, row: int, item: str) -> bool:
         """Return whether a list in the passages of a row has an item, not only a longer one with its words."""
