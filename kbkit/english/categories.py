@@ -31,7 +31,7 @@ GROUPS = {"category", "class", "family", "field", "genre", "group", "language", 
 """Nouns that follow the name of a group: in the Comedy genre."""
 MARKERS = {"hashtag", "keyword", "label", "subject heading", "tag", "term"}
 """Types of words that describe a node; as words, not as things, they are quoted."""
-_LAST = frozenset(("at", "for", "of", "with"))
+_LAST = frozenset(("for",))
 """Prepositions that stay with their verb: *animals that Ann Lee cares for*."""
 _NOUNS = frozenset(("bay", "canal", "park", "sound"))
 """Nouns that are rarely adjectives."""
