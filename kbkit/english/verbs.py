@@ -81,7 +81,9 @@ class VerbPhrase:
             return f"{first} not{space}{rest}"
         if first in _MODAL - {"had"}:
             return f"{'cannot' if first == 'can' else first + ' not'}{space}{rest}"
-        verbs = lemmas_of(first).get("VERB", (first,))
+        one = self.singular.partition(" ")[0]
+        now = [lemma for lemma in lemmas_of(one).get("VERB", ()) if one in inflections(lemma, "VBZ")]  # lays, not: lay
+        verbs = now or lemmas_of(first).get("VERB", (first,))
         lemma = {"has": "have", "had": "have", "does": "do"}.get(first, verbs[0])
         is_past = first == "had" or (first != lemma and first not in inflections(lemma, "VBZ") and first != "has")
         return f"{'did' if is_past else 'do' if is_plural else 'does'} not {lemma}{space}{rest}"
