@@ -275,7 +275,7 @@ def _of_participle(said: str, start: int) -> Iterator[StatedClause]:
     if is_done:
         past = ("was", "were") if first in _PAST else ("is", "are")
         yield StatedClause(start, start + len(said), f"{past[0]} {said}", f"{past[1]} {said}", said)
-    elif first.endswith("ing"):
+    elif first.endswith("ing") and first not in ("according", "depending", "including", "regarding"):
         for lemma in lemmas_of(first).get("VERB", ()):
             if first in inflections(lemma, "VBG"):
                 one = inflections(lemma, "VBZ")[0]

@@ -50,6 +50,8 @@ _UNUSUAL = 0.1
 8 million km² that border Peru* is a riddle for Brazil."""
 _COARSE = 1_000
 """Numbers from which a bound has two digits that are not zero: 4,500, not 4,550."""
+BOOLEANS = frozenset(("true", "false", "yes", "no", "y", "n", "t", "f", "0", "1"))
+"""Texts that say whether something holds."""
 _MAX_VALUES, _MAX_LENGTH = 50, 30
 """Distinct values of a text attribute, and characters of a value."""
 
@@ -84,7 +86,8 @@ class Conditions:
         if not (1 < values <= _MAX_VALUES and longest <= _MAX_LENGTH and top < CONSTANT):
             return False
         known = [value for value, _ in self._tables.rows(counts)]
-        return not are_lists(known) and not are_codes(known)
+        are_booleans = BOOLEANS.issuperset(str(value).casefold() for value in known)  # whose toilets is yes
+        return not (are_booleans or are_lists(known) or are_codes(known))
 
     def _is_of_two(self, attribute: Attribute) -> bool:
         """Return whether the values are true and false, or 1 and 0."""

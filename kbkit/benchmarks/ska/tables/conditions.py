@@ -9,7 +9,7 @@ import numpy as np
 
 from kbkit import english
 from kbkit.benchmarks.requirements.condition_words import ADJECTIVES, POPULATION
-from kbkit.benchmarks.requirements.conditions import RATINGS, is_clear, is_round, rounded
+from kbkit.benchmarks.requirements.conditions import BOOLEANS, RATINGS, is_clear, is_round, rounded
 from kbkit.benchmarks.ska.tables import wording
 from kbkit.benchmarks.ska.tables.columns import CATEGORY, NAME, NUMBER, YEAR, WebColumn
 from kbkit.benchmarks.ska.tables.wording import RowCondition
@@ -24,7 +24,6 @@ _FILLED = 0.75
 """Minimum fraction of the rows with a value in a column that a condition uses."""
 _MOST = 0.8
 """Maximum fraction of the rows with a value: *whose status is member* leaves out nearly none."""
-_BOOLEANS = frozenset(("true", "false", "yes", "no", "y", "n", "t", "f", "0", "1"))
 _SPAN = 12
 """Maximum number of years of a range: *from 1900 to 2003* is no question."""
 _GRADE = "rating"
@@ -45,7 +44,7 @@ def equal(column: WebColumn, row: int, noun: str) -> RowCondition | None:
     mask = column.array == cell
     if column.is_list or column.filled < _FILLED or mask.mean() > _MOST:
         return None  # another row may have the value too, or nearly all have it
-    if shares_stem(cell, [column.noun]) or _BOOLEANS.issuperset(map(str.casefold, filter(None, column.counts))):
+    if shares_stem(cell, [column.noun]) or BOOLEANS.issuperset(map(str.casefold, filter(None, column.counts))):
         return None  # movies whose color is Color, species whose lays eggs is true
     sql = f"{column.sql} = {literal(cell)}"
     shown = wording.value(cell)
