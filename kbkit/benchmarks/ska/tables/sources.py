@@ -15,7 +15,7 @@ from kbkit.benchmarks.incomplete import fragments
 from kbkit.benchmarks.predicates import technical, unfit_type
 from kbkit.benchmarks.ska.tables.data import Linked, TableData, holds_tables, stored
 from kbkit.benchmarks.ska.tables.fit import MIN_COLUMNS, MIN_ROWS, MIXED, NO_KEY, SMALL, problem, without_numbering
-from kbkit.english.attributes import ACRONYMS
+from kbkit.english.attributes import ACRONYMS, words_of_name
 from kbkit.english.names import article_of
 from kbkit.english.relations import Link
 from kbkit.english.types import text_noun, type_noun
@@ -155,6 +155,8 @@ def _header(name: str) -> str:
     match = _MEASURED.fullmatch(text)
     if match:
         text = f"{match[1]} ({match[2].replace('2', '²').replace('usd', 'US$')})"
+    elif (unit := words_of_name(name).unit) and text.casefold().endswith(" min"):  # duration_min
+        text = f"{text[:-4]} ({unit.words})"
     text = " ".join(word.upper() if word in ACRONYMS else word for word in text.split(" "))
     return text[:1].upper() + text[1:]
 
