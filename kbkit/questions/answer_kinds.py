@@ -51,7 +51,9 @@ def other_kind(elements: Elements, tree: Expression, text: str) -> str:
 
 def _is_one(elements: Elements, tree: Expression, text: str) -> bool:
     """Return whether an expression gives one value, or a question asks for one for each."""
-    return bool(_EACH.search(text)) or not isinstance(tree, Aggregate) or not _are_values(elements, tree)
+    if not isinstance(tree, Aggregate) or any(column.measure == "name" for column in tree.columns):
+        return True
+    return bool(_EACH.search(text)) or not _are_values(elements, tree)
 
 
 def _is_unfit(elements: Elements, tree: Expression, fits: Callable[[Elements, Expression], bool]) -> bool:

@@ -33,6 +33,7 @@ from kbkit.questions.clause_verbs import ClauseVerbs
 from kbkit.questions.clauses import Clauses
 from kbkit.questions.date_doubts import is_other_date
 from kbkit.questions.day_rules import prepared, with_days
+from kbkit.questions.dropped_parts import dropped_part
 from kbkit.questions.elements import Elements
 from kbkit.questions.lexicon import LITERAL, label_words, stem
 from kbkit.questions.link_words import is_participle
@@ -41,10 +42,10 @@ from kbkit.questions.meanings import SEVERAL_DATES
 from kbkit.questions.measure_nouns import MeasureNouns
 from kbkit.questions.mentions import Mention
 from kbkit.questions.other_links import MAX_OTHERS, other_links
-from kbkit.questions.plans import Planner
 from kbkit.questions.question import Question
 from kbkit.questions.question_link import QuestionLink
 from kbkit.questions.row_rules import PAIR
+from kbkit.questions.several_plans import SeveralPlanner
 from kbkit.questions.state_links import with_states
 from kbkit.questions.target_rules import read_clauses
 from kbkit.questions.type_nouns import TypeNouns
@@ -130,7 +131,7 @@ class ClauseReader:
             clauses.nouns.add(question.tokens[at].word)  # staff in Paris: a verb nowhere
         clauses.unexplained = [word for word in clauses.unexplained if word not in about]
         words = [question.tokens[at].word for at in question.content(set())]
-        planner = Planner(self.elements, links, clauses, words, [token.word for token in question.tokens])
+        planner = SeveralPlanner(self.elements, links, clauses, words, [token.word for token in question.tokens])
         is_other = False
         try:
             function = prepared(self.elements, clauses)
@@ -147,6 +148,9 @@ class ClauseReader:
                 raise NotReadError(f"'{asks}'")
             if is_other_date(self.elements, tree, words):
                 raise NotReadError(SEVERAL_DATES)
+            named_at = {at for link in links if link.is_value for at in range(link.first, link.last)}
+            if dropped := dropped_part(self.elements, tree, question.without(named_at)):
+                raise NotReadError(dropped)
         except NotReadError as error:
             return ClauseReading(self.elements, links, clauses, planner, None, str(error), is_other)
         return ClauseReading(self.elements, links, clauses, planner, tree)
@@ -176,7 +180,7 @@ class ClauseReading:
     elements: Elements
     links: list[QuestionLink]
     clauses: Clauses
-    planner: Planner
+    planner: SeveralPlanner
     tree: Expression | None
     reason: str = ""
     names_other_kind: bool = False

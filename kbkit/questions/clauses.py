@@ -136,6 +136,10 @@ class Clauses:
     """The value that says what is asked for: ``comedies of 2012``, ``how many herbs``."""
     asks_for: str = ""
     """The question word that asks for a person, place or time."""
+    is_compared: bool = False
+    """Whether values are compared with each other: *electric cars compared to petrol ones*."""
+    tells_measure: bool = False
+    """Whether the number that a superlative or a condition compares is asked for too: *..., and how many?*."""
     verbs: list[str] = field(default_factory=list)
     """Verbs of a relation that is denied: *borrowed*, of books without borrowers."""
     unexplained: list[str] = field(default_factory=list)

@@ -143,6 +143,13 @@ class Question:
             and token.word not in INTERROGATIVES
         ]
 
+    def without(self, named: set[int]) -> str:
+        """Return the text in lower case, with a sign for each of the tokens ``named``."""
+        text = self.text
+        for at in sorted(named, reverse=True):
+            text = f"{text[: self.tokens[at].start]}_{text[self.tokens[at].end :]}"
+        return text.casefold()
+
     @property
     def asked_kind(self) -> str:
         """The noun for an unnamed kind of nodes that is asked for, *which films*; empty if something else is."""

@@ -16,6 +16,7 @@ from kbkit.questions.chain_doubts import ChainDoubts
 from kbkit.questions.chain_reading import ChainReading
 from kbkit.questions.clause_reading import ClauseReading
 from kbkit.questions.date_doubts import is_other_date
+from kbkit.questions.dropped_parts import dropped_part
 from kbkit.questions.lexicon import STRONG
 from kbkit.questions.meanings import NO_ATTRIBUTE, SEVERAL_DATES
 from kbkit.questions.mentions import Mention
@@ -154,6 +155,7 @@ class Read:
         text = text.replace("who", "what", 1) if self.by_clauses.clauses.is_named else text
         asks = other_kind(self.by_clauses.elements, self.chain.tree, text)
         ignored += [f"'{asks}'"] * bool(asks)
+        ignored += filter(None, [dropped_part(self.by_clauses.elements, self.chain.tree, self.question.without(names))])
         ignored += ["an attribute"] * (self.by_clauses.clauses.asks_attribute and not self.chain.ends_with_attribute)
         if self.chain.expression == self.by_clauses.expression:
             nouns = {*self.by_clauses.unexplained} & self.by_clauses.clauses.nouns - {*self.chain.unexplained}

@@ -22,6 +22,7 @@ from kbkit.questions.candidates import CandidateFrame, frames
 from kbkit.questions.chain_reading import EXPLAINED, ChainReading
 from kbkit.questions.clause_reading import ClauseReader, WordMatch
 from kbkit.questions.composed_reading import ComposedReading
+from kbkit.questions.dropped_parts import dropped_part
 from kbkit.questions.edge_ends import EdgeEnds
 from kbkit.questions.edge_reading import edge_reading, means_more
 from kbkit.questions.edge_words import EdgeAttributes
@@ -134,6 +135,8 @@ class QuestionReader:
 
     def _composed(self, read: Read, found: Mapping[str, ComposedReading]) -> Read:
         """Return the only one of some readings; ``read`` if there are none or several, of which none is certain."""
+        text = read.question.without({at for one in read.mentions if one.same_case for at in one.tokens})
+        found = {key: one for key, one in found.items() if one.tree and not dropped_part(self.elements, one.tree, text)}
         if len(found) != 1:
             return read
         return Read(read.text, read.question, read.mentions, list, next(iter(found.values())), lambda: False)

@@ -34,6 +34,7 @@ from kbkit.questions.question import Question
 from kbkit.questions.question_link import QuestionLink
 from kbkit.questions.ranking_rules import rankings
 from kbkit.questions.row_rules import UNSAID, heads, named_rows, names_of, node_pairs, owners_of
+from kbkit.questions.several_rules import several
 from kbkit.questions.superlative_rules import adverbs, most_among, orders, superlatives
 from kbkit.questions.than_rules import entities
 from kbkit.questions.total_rules import amounts, counts, extremes, of_how, on_average, spread, totals
@@ -280,6 +281,7 @@ def read_clauses(question: Question, links: list[QuestionLink], acts: Mapping[st
     period_links(at)
     asides(at)
     ranks(at)
+    several(at)
     pairs(at)
     days(at)
     references = _references(at)

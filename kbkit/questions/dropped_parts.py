@@ -1,0 +1,204 @@
+"""The parts of a question that a reading of all its words may still drop: a second question, a period, a clause.
+
+A word is explained once a part of the expression is similar to it, so that what it adds to the question may be lost.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+
+from kbkit.answers.answer_set import AnswerSet
+from kbkit.answers.syntax import (
+    Aggregate,
+    Combine,
+    Condition,
+    DateFunction,
+    Expression,
+    Filter,
+    Path,
+    PathFunction,
+    Superlative,
+    Test,
+    subtrees,
+)
+from kbkit.english.question_words import PAYING, is_negation
+from kbkit.questions.elements import Elements
+from kbkit.questions.lexicon import FAINT, label_words, stem
+from kbkit.questions.reading_words import answer_type
+
+_PREPOSITION = "for|in|with|from|at|on|to|of|by|as|since|until|during|under"
+_SECOND = re.compile(
+    rf"(?:(?:\band|\bor|&)(?: also| then)?,? (?:(?:{_PREPOSITION}) )?|, (?:{_PREPOSITION}) |\? *(?!which ones?\b))"
+    r"(what|which|who|whom|when|where|why|how many|how much|how)\b"
+)
+_RELATIVE = re.compile(r"\w,? (?:who|which|where|when|whose) .*\band (?:who|which|where|when)\b")
+"""Clauses side by side, of which the second one asks nothing: *towns which ... and which ...*."""
+_ADVERBS = {"day": "daily", "week": "weekly", "month": "monthly", "quarter": "quarterly", "year": "yearly annual"}
+"""Words of attributes that say a period: *35 per day*, of a daily rate."""
+_PERIOD = re.compile(
+    r"\b(?:each|every|per|a) (?:calendar )?(year|month|week|day|quarter|decade)\b|\b(?:by) (year|month)\b"
+)
+_CLAUSE = re.compile(r"(?<!what )\b(because|although|though|unless|whereas|if)\b(?! of )")
+_WHETHER = re.compile(r"\b(?:check|see|know|tell|wonder|wondering|ask|say)(?: me| us)? if\b|\bif (?:any|there)\b")
+_PRONOUN = re.compile(r"\b(?:and|or) (?:also )?(?:is|are|was|were|be|been) (?:also )?(\w+) \w+ (?:it|him|her|them)\b")
+_TOGETHER = re.compile(r"\bor\b|\btogether\b|\bcombined\b|\boverall\b|\bbetween them\b")
+_PAYING_MOST = re.compile(rf"\b({'|'.join(sorted(PAYING))}) (?:the )?(?:most|least)(?= ?(?:[?,.]|$|and\b|in\b|on\b))")
+_OF_ONE = ("avg", "min", "max", "sum")
+_COLUMNS = 2
+"""Number of columns that two questions ask for, at least."""
+
+
+def dropped_part(elements: Elements, tree: Expression, text: str) -> str:
+    """Return what a question (``text``, in lower case) says that an expression has nothing for; "" if there is none."""
+    checks: tuple[Callable[[Elements, Expression, str], str], ...] = (
+        _second_question,
+        _period,
+        _clause,
+        _of_each_value,
+        _second_predicate,
+        _what_is_done,
+        _of_neighbours,
+        _denied_values,
+        _spent,
+    )
+    return next(filter(None, (check(elements, tree, text) for check in checks)), "")
+
+
+def second_question(text: str) -> re.Match[str] | None:
+    """Return the second question word of a question in lower case, as the first group of a match."""
+    found = next((one for one in _SECOND.finditer(text) if one.start() > 0), None)
+    is_clause = found is not None and found[1] in ("who", "which", "where", "when") and _RELATIVE.search(text)
+    return None if is_clause else found
+
+
+def _second_question(_: Elements, tree: Expression, text: str) -> str:
+    """Return the second question word, if an expression gives one column."""
+    found = second_question(text)
+    columns = len(tree.columns) + len(tree.groups) if isinstance(tree, Aggregate) else 1
+    columns += isinstance(tree, Aggregate) and tree.op != "values" and bool(tree.groups)
+    return f"'{found[1]}'" if found and columns < _COLUMNS else ""
+
+
+def _period(_: Elements, tree: Expression, text: str) -> str:
+    """Return *each month*, if an expression has neither groups by one nor an attribute that is called so."""
+    found = _PERIOD.search(text)
+    if found is None:
+        return ""
+    word, parts = found[1] or found[2], list(subtrees(tree))
+    if any(isinstance(part, DateFunction) for part in parts):
+        return ""
+    said = {word, f"{word}s", *_ADVERBS.get(word, "").split()}
+    names = {word for name in re.findall(r"\w+", str(tree)) for word in label_words(name)}
+    return "" if said & names else f"'{found[0]}'"
+
+
+def _clause(_: Elements, __: Expression, text: str) -> str:
+    """Return the word that joins a subordinate clause."""
+    found = _CLAUSE.search(_WHETHER.sub("", text))
+    return f"'{found[1]}'" if found else ""
+
+
+def of_each_value(tree: Expression, text: str, *, is_compared: bool = False) -> list[tuple[Expression, Condition]]:
+    """Return the conditions on several values of which one total is given, with the nodes that meet them.
+
+    *Male and female ... on average* asks for two; *or* and *combined* ask for one, and so does a count of both.
+    """
+    ops = (*_OF_ONE, "count") if is_compared else _OF_ONE
+    if not isinstance(tree, Aggregate) or tree.op not in ops or tree.groups or _TOGETHER.search(text):
+        return []
+    parts = [part for part in subtrees(tree.source) if isinstance(part, Filter)]
+    tests = [(part.source, test) for part in parts for test in part.conditions if isinstance(test, Condition)]
+    return [(source, test) for source, test in tests if test.op == "in" and not test.negated]
+
+
+def _of_each_value(_: Elements, tree: Expression, text: str) -> str:
+    """Return what is missing if a single total of several values is given."""
+    return "a total of each value" if of_each_value(tree, text) else ""
+
+
+def _second_predicate(_: Elements, __: Expression, text: str) -> str:
+    """Return the second verb whose object is a pronoun: *can replace butter and be replaced by it*."""
+    found = _PRONOUN.search(text)
+    return f"'{found[1]}'" if found else ""
+
+
+def _spent(_: Elements, tree: Expression, text: str) -> str:
+    """Return a verb of paying, if a superlative counts nodes instead: *who spent the most*, of those with most cars."""
+    tests = (part.measure for part in subtrees(tree) if isinstance(part, Superlative))
+    is_counted = any(isinstance(one, PathFunction) and one.op == "count" for one in tests)
+    found = _PAYING_MOST.search(text) if is_counted else None
+    return f"'{found[1]}'" if found else ""
+
+
+def _what_is_done(elements: Elements, tree: Expression, text: str) -> str:
+    """Return *what*, if an expression gives the nodes that are said to do something: *what did the parts come to*."""
+    found = re.match(r"(?:and |so )?what (?:do|does|did) (?:(?:the|our|all|these) )*([^\W\d_]+)\b.*", text)
+    if found is None or isinstance(tree, Aggregate) or not elements.typed:
+        return ""
+    kind = _number(elements, answer_type(tree))
+    return "'what'" if kind in elements.types_called(stem(found[1])) else ""
+
+
+def _of_neighbours(elements: Elements, tree: Expression, text: str) -> str:
+    """Return a yes or no that only several neighbours of the nodes have: a recipe is not vegan as an ingredient is."""
+    words = re.findall(r"[^\W\d_]+", text)
+    for path in (part for part in subtrees(tree) if isinstance(part, Path) and elements.typed):
+        first, end = path.elements[0], _number(elements, answer_type(path))
+        kind = _number(elements, answer_type(first)) if isinstance(first, Filter) else -1
+        if not isinstance(first, Filter) or kind in (-1, end):
+            continue
+        if any(elements.type_labels.similarity(word)[kind] >= FAINT for word in words):
+            continue
+        ways = elements.paths(end, kind)
+        if ways and all(map(elements.is_single, ways[0])):
+            continue
+        tests = [
+            test for test in first.conditions if isinstance(test, Condition) and test.values in ((True,), (False,))
+        ]
+        if len(tests) == len(first.conditions):  # but: late on a delivery, of trips that are deliveries
+            return f"'{tests[0].attribute}' of {answer_type(first)}"
+    return ""
+
+
+def denied_values(elements: Elements, tree: Expression, text: str) -> Expression | None:
+    """Return the nodes of which something is denied, if values are asked for that these and other nodes have.
+
+    The breeds that were never treated are not those of any animals that were not.
+    """
+    words = re.findall(r"[^\W\d_]+", text.replace("n't", " not"))
+    is_denied = any(is_negation(word, after) for word, after in pairwise([*words, ""]))
+    is_list = isinstance(tree, Aggregate) and tree.op == "values" and not tree.groups and len(tree.columns) == 1
+    if not isinstance(tree, Aggregate) or not is_list or not is_denied or tree.columns[0].measure in ("name", "key"):
+        return None
+    others = _denied(tree.source)
+    trees = () if others is None else (tree, replace(tree, source=others))
+    values = [{*map(str, AnswerSet(elements.session, one).value or ())} for one in trees]
+    return others if values and values[0] & values[1] else None
+
+
+def _denied_values(elements: Elements, tree: Expression, text: str) -> str:
+    """Return what is unclear if values are asked for of nodes of which something is denied."""
+    return "whether none or some are meant" if denied_values(elements, tree, text) is not None else ""
+
+
+def _denied(source: Expression) -> Expression | None:
+    """Return the nodes that a difference or a condition takes away, if there is one."""
+    if isinstance(source, Combine) and source.op == "-":
+        return Combine("&", (source.parts[0], source.parts[1]))
+    if isinstance(source, Filter):
+        affirmed = tuple(map(_affirmed, source.conditions))
+        return None if affirmed == source.conditions else Filter(source.source, affirmed)
+    return None
+
+
+def _affirmed(test: Test) -> Test:
+    """Return a condition that a column says yes for one that it says no."""
+    is_no = isinstance(test, Condition) and test.values == (False,) and test.op == "="
+    return replace(test, values=(True,)) if isinstance(test, Condition) and is_no else test
+
+
+def _number(elements: Elements, name: str | None) -> int:
+    return next((number for number, one in enumerate(elements.types) if one.name == name), -1)
