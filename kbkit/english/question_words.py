@@ -115,7 +115,9 @@ BIRTH = _words("birth born birthday birthdate dob")
 """Words of dates of birth."""
 TAKING = _words("take takes took taken taking")
 """A verb that says little without its object: *take part, took charge*."""
-LIGHT_VERBS = _words("been came come done given gotten had held made occurred happened placed recorded registered taken")
+LIGHT_VERBS = _words(
+    "been came come done given gotten had held made occurred happened placed recorded registered taken"
+)
 """Participles that add no condition: ``games that have been held``."""
 PLAIN_VERBS = _words(
     """

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
+from kbkit.answers.syntax import Aggregate
 from kbkit.questions.chain_reading import ChainReading
 from kbkit.questions.clause_reading import ClauseReading, WordMatch
 
 _CERTAINTY = 0.95
 """How much less certain a reading is than the one of its parts that is least so."""
+
+
+class FoundParts(NamedTuple):
+    """An expression that is made of parts of a question, their readings, and the least of their confidences."""
+
+    tree: Aggregate
+    parts: tuple[ClauseReading | ChainReading, ...]
+    certainty: float
 
 
 @dataclass(frozen=True)

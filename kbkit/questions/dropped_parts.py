@@ -25,6 +25,7 @@ from kbkit.answers.syntax import (
     subtrees,
 )
 from kbkit.english.question_words import PAYING, is_negation
+from kbkit.english.words import is_plural
 from kbkit.questions.elements import Elements
 from kbkit.questions.lexicon import FAINT, label_words, stem
 from kbkit.questions.reading_words import answer_type
@@ -46,7 +47,10 @@ _WHETHER = re.compile(r"\b(?:check|see|know|tell|wonder|wondering|ask|say)(?: me
 _PRONOUN = re.compile(r"\b(?:and|or) (?:also )?(?:is|are|was|were|be|been) (?:also )?(\w+) \w+ (?:it|him|her|them)\b")
 _TOGETHER = re.compile(r"\bor\b|\btogether\b|\bcombined\b|\boverall\b|\bbetween them\b")
 _PAYING_MOST = re.compile(rf"\b({'|'.join(sorted(PAYING))}) (?:the )?(?:most|least)(?= ?(?:[?,.]|$|and\b|in\b|on\b))")
+_ASKED_KIND = re.compile(r"(?:which|what) ([^\W\d_]+)\b|(?:who|what|which) (?:is|are|was|were) the \w+'s (\w+)\b")
 _OF_ONE = ("avg", "min", "max", "sum")
+_COPULAS = ("is", "are", "was", "were", "be", "being", "been", "all", "not", "t", "fully", "completely")
+"""Words before what is said of nodes: *recipes that are vegan*."""
 _COLUMNS = 2
 """Number of columns that two questions ask for, at least."""
 
@@ -60,6 +64,7 @@ def dropped_part(elements: Elements, tree: Expression, text: str) -> str:
         _of_each_value,
         _second_predicate,
         _what_is_done,
+        _other_than_asked,
         _of_neighbours,
         _denied_values,
         _spent,
@@ -142,6 +147,15 @@ def _what_is_done(elements: Elements, tree: Expression, text: str) -> str:
     return "'what'" if kind in elements.types_called(stem(found[1])) else ""
 
 
+def _other_than_asked(elements: Elements, tree: Expression, text: str) -> str:
+    """Return *which* and the plural after it, if an expression gives nodes of another type: *which mechanics work*."""
+    found = _ASKED_KIND.match(text)
+    if found is None or isinstance(tree, Aggregate) or not elements.typed:
+        return ""
+    kinds = elements.types_called(stem(found[1] or found[2])) if found[2] or is_plural(found[1]) else set()
+    return f"'{found[0]}'" if kinds and _number(elements, answer_type(tree)) not in kinds else ""
+
+
 def _of_neighbours(elements: Elements, tree: Expression, text: str) -> str:
     """Return a yes or no that only several neighbours of the nodes have: a recipe is not vegan as an ingredient is."""
     words = re.findall(r"[^\W\d_]+", text)
@@ -155,12 +169,20 @@ def _of_neighbours(elements: Elements, tree: Expression, text: str) -> str:
         ways = elements.paths(end, kind)
         if ways and all(map(elements.is_single, ways[0])):
             continue
-        tests = [
-            test for test in first.conditions if isinstance(test, Condition) and test.values in ((True,), (False,))
-        ]
-        if len(tests) == len(first.conditions):  # but: late on a delivery, of trips that are deliveries
-            return f"'{tests[0].attribute}' of {answer_type(first)}"
+        tests = [test for test in first.conditions if _is_yes_or_no(test)]
+        if len(tests) < len(first.conditions):  # late on a delivery, of trips that are deliveries
+            continue
+        said = {word for test in tests if isinstance(test, Condition) for word in label_words(test.attribute)}
+        for before, word, after in zip(["", "", *words], ["", *words, ""], [*words, "", ""], strict=True):
+            is_of_end = after != "" and elements.type_labels.similarity(after)[end] >= FAINT
+            if word in said and (before in _COPULAS or is_of_end):
+                return f"'{word}' of {answer_type(first)}"
     return ""
+
+
+def _is_yes_or_no(test: Test) -> bool:
+    """Return whether a condition is that a column says yes or no."""
+    return isinstance(test, Condition) and len(test.values) == 1 and isinstance(test.values[0], bool)
 
 
 def denied_values(elements: Elements, tree: Expression, text: str) -> Expression | None:

@@ -21,7 +21,7 @@ from kbkit.questions.alignment import similarities
 from kbkit.questions.candidates import CandidateFrame, frames
 from kbkit.questions.chain_reading import EXPLAINED, ChainReading
 from kbkit.questions.clause_reading import ClauseReader, WordMatch
-from kbkit.questions.composed_reading import ComposedReading
+from kbkit.questions.composed_reading import ComposedReading, FoundParts
 from kbkit.questions.dropped_parts import dropped_part
 from kbkit.questions.edge_ends import EdgeEnds
 from kbkit.questions.edge_reading import edge_reading, means_more
@@ -43,6 +43,7 @@ from kbkit.questions.plain_text import (
 from kbkit.questions.question import Question
 from kbkit.questions.read import Read
 from kbkit.questions.scoring import PLACES, WEIGHTS, score
+from kbkit.questions.second_reading import SecondReading
 from kbkit.questions.share_reading import ShareReading
 from kbkit.questions.share_words import AskedShare, as_noun, asked_shares
 from kbkit.questions.spelling import Spelling
@@ -99,22 +100,24 @@ class QuestionReader:
         read = self._read_whole(text, plain)
         if shares and read.is_sure and (plainer := as_noun(plain)) != plain:
             read = self._read_whole(text, plainer)
-        share = self._share(read, shares) if shares and not read.is_sure else None
-        return read if share is None else self._composed(read, {share.expression: share})
+        found = None if read.is_sure else self._of_parts(plain, shares)
+        if found is None:
+            return read
+        parts = (self.elements, read.by_clauses.links, read.by_clauses.clauses, read.by_clauses.planner)
+        reading = ComposedReading(*parts, found.tree, parts=found.parts, certainty=found.certainty)
+        return self._composed(read, {reading.expression: reading})
 
     def _read_whole(self, asked: str, text: str) -> Read:
         """Return the readings of the text of a question, about edges too."""
         return self._with_ends(self._with_edges(text, self._read_nodes(asked, text)))
 
-    def _share(self, read: Read, shares: Sequence[AskedShare]) -> ComposedReading | None:
-        """Return the reading of a question that asks for a share, if it is read."""
-        reading, session = ShareReading(self.elements, self._part), self.elements.session
-        for asked in shares:
-            if (found := reading.read(asked)) is not None:
-                parts = (self.elements, read.by_clauses.links, read.by_clauses.clauses, read.by_clauses.planner)
-                session.resolved(found.tree)
-                return ComposedReading(*parts, found.tree, parts=found.parts, certainty=found.certainty)
-        return None
+    def _of_parts(self, text: str, shares: Sequence[AskedShare]) -> FoundParts | None:
+        """Return the reading of a question that asks for a share, or of one with a second one, by its parts."""
+        reading, second = ShareReading(self.elements, self._part), SecondReading(self.elements, self._part)
+        found = next(filter(None, map(reading.read, shares)), None) or second.read(text)
+        if found is not None:
+            self.elements.session.resolved(found.tree)
+        return found
 
     def _part(self, text: str) -> Read:
         """Return the reading of a part of a question, also with words about edges."""

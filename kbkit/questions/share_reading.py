@@ -4,27 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from kbkit.answers.answer_set import AnswerSet
 from kbkit.answers.syntax import Aggregate, Comparison, Condition, Expression, Filter, Group, Nodes, OtherAttribute
 from kbkit.errors import KbError
 from kbkit.questions.chain_reading import ChainReading
 from kbkit.questions.clause_reading import ClauseReading
+from kbkit.questions.composed_reading import FoundParts
 from kbkit.questions.elements import Elements
 from kbkit.questions.read import Read
 from kbkit.questions.share_words import AskedShare, ShareParts, share_parts
 
 _MAX_SPLITS = 7
 """Limit on the ways to split a question: the parts of each are read."""
-
-
-class FoundShare(NamedTuple):
-    """The expression of a share, the readings of its parts, and the least of their confidences."""
-
-    tree: Aggregate
-    parts: tuple[ClauseReading | ChainReading, ...]
-    certainty: float
 
 
 @dataclass
@@ -34,7 +26,7 @@ class ShareReading:
     elements: Elements
     read_part: Callable[[str], Read]
 
-    def read(self, asked: AskedShare) -> FoundShare | None:
+    def read(self, asked: AskedShare) -> FoundParts | None:
         """Return the share that is asked for; None if it cannot be read."""
         for number, split in enumerate(share_parts(asked.rest)):
             found = self._split(asked, split) if number < _MAX_SPLITS else None
@@ -42,7 +34,7 @@ class ShareReading:
                 return found
         return None
 
-    def _split(self, asked: AskedShare, split: ShareParts) -> FoundShare | None:
+    def _split(self, asked: AskedShare, split: ShareParts) -> FoundParts | None:
         """Return the share of a question that is split in a way; None if a part of it cannot be read."""
         whole = self._set(split.whole) if split.whole else self._all(split.parts[0])
         if whole is None:
@@ -61,7 +53,7 @@ class ShareReading:
             if part is not None and self._fits(part[0], tree):
                 op = "percentage" if asked.in_percent else "fraction"
                 share = Aggregate(op, tree, groups=groups, part=part[0])
-                return FoundShare(share, (*parts, part[1]), min(certainty, part[2]))
+                return FoundParts(share, (*parts, part[1]), min(certainty, part[2]))
         return None
 
     def _fits(self, part: Expression, whole: Expression) -> bool:

@@ -1,0 +1,90 @@
+"""Readings of a question with a second one about its answers: *which mechanics work in Leeds, and what do they earn*.
+
+Each is read by itself, the second with the noun for the answers in place of the pronoun.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kbkit.answers.syntax import Aggregate, Expression, Group, Nodes, Path, PathFunction, Step, ValueColumn
+from kbkit.english.types import type_noun, type_plural
+from kbkit.errors import KbError
+from kbkit.questions.composed_reading import FoundParts
+from kbkit.questions.elements import Elements
+from kbkit.questions.read import Read
+from kbkit.questions.reading_words import answer_type
+
+_TWO = re.compile(
+    r"^(?P<first>\s*(?:which|who|list|show|find|name|what (?:is|are|was|were))\b.+?),? and (?:also )?"
+    r"(?P<second>(?:(?:in|at|on|from|for|to|by|of|with) )?(?:how|what|which|when|where|who)\b[^?]+)\?*\s*$",
+    re.I,
+)
+_PRONOUN = re.compile(r"\b(it|they|them|he|she|him)\b|\b(its|their|his|her)\b", re.I)
+_SEVERAL = ("they", "them", "their")
+
+
+@dataclass
+class SecondReading:
+    """Reads questions with a second one; ``read_part`` reads one by itself."""
+
+    elements: Elements
+    read_part: Callable[[str], Read]
+
+    def read(self, text: str) -> FoundParts | None:
+        """Return the table that both questions ask for; None if they cannot be read."""
+        found = _TWO.match(text)
+        if found is None or len(_PRONOUN.findall(found["second"])) != 1:
+            return None
+        first = self._sure(found["first"])
+        if first is None or first.best is None or first.best.tree is None or isinstance(first.best.tree, Aggregate):
+            return None
+        kind = answer_type(first.best.tree)
+        second = None if kind is None else self._sure(_PRONOUN.sub(lambda one: _named(one, kind), found["second"]))
+        if kind is None or second is None or second.best is None or second.best.tree is None:
+            return None
+        tree = self._joined(first.best.tree, second.best.tree, kind)
+        certainty = min(first.confidence, second.confidence)
+        return None if tree is None else FoundParts(tree, (first.best, second.best), certainty)
+
+    def _sure(self, text: str) -> Read | None:
+        """Return the reading of a question that is sure."""
+        try:
+            read = self.read_part(text)
+        except KbError:
+            return None
+        return read if read.is_sure else None
+
+    def _joined(self, tree: Expression, asked: Expression, kind: str) -> Aggregate | None:
+        """Return the names of nodes beside what is asked of all nodes of their type."""
+        source = asked.source if isinstance(asked, Aggregate) else asked
+        columns = asked.columns if isinstance(asked, Aggregate) else ()
+        if isinstance(asked, Aggregate) and (asked.op not in ("values", "sum") or asked.groups or len(columns) != 1):
+            return None
+        if source == Nodes(kind) and columns and isinstance(columns[0].measure, str):
+            return Aggregate("values", tree, (ValueColumn("name"), *columns))
+        if not isinstance(source, Path) or source.elements[0] != Nodes(kind) or not self._is_single(source):
+            return None
+        attribute = columns[0].measure if columns else None
+        path = PathFunction(source.elements[1:], source.arrows)
+        if isinstance(attribute, PathFunction) or (isinstance(asked, Aggregate) and asked.op == "sum"):
+            return None
+        return Aggregate("values", tree, (), (Group("name"), Group(path, attribute=attribute)))
+
+    def _is_single(self, path: Path) -> bool:
+        """Return whether the steps of a path are those that lead from a node to one other at most."""
+        nodes = [one for one in path.elements if isinstance(one, Nodes)]
+        steps = [one for one in path.elements if isinstance(one, Step)]
+        known = {one.name: number for number, one in enumerate(self.elements.types)}
+        numbers = [known.get(node.type or "", -1) for node in nodes]
+        ways = self.elements.paths(numbers[0], numbers[-1]) if len(nodes) == len(steps) + 1 else []
+        is_one = bool(ways) and len(ways[0]) == len(steps) and len(ways) == 1
+        return is_one and all(node.selector is None for node in nodes) and all(map(self.elements.is_single, ways[0]))
+
+
+def _named(match: re.Match[str], kind: str) -> str:
+    """Return the noun for a type in place of a pronoun."""
+    noun = type_plural(kind) if match[0].casefold() in _SEVERAL else type_noun(kind)
+    return f"the {noun}" + ("'s" if match[2] and not noun.endswith("s") else "'" if match[2] else "")
