@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
+from typing import NamedTuple
 
 from kbkit.answers.answer_set import AnswerSet
 from kbkit.answers.syntax import (
@@ -51,6 +52,8 @@ _ASKED_KIND = re.compile(r"(?:which|what) ([^\W\d_]+)\b|(?:who|what|which) (?:is
 _OF_ONE = ("avg", "min", "max", "sum")
 _COPULAS = ("is", "are", "was", "were", "be", "being", "been", "all", "not", "t", "fully", "completely")
 """Words before what is said of nodes: *recipes that are vegan*."""
+_SIDES = 2
+"""Sides of one difference."""
 _COLUMNS = 2
 """Number of columns that two questions ask for, at least."""
 
@@ -106,13 +109,18 @@ def _clause(_: Elements, __: Expression, text: str) -> str:
     return f"'{found[1]}'" if found else ""
 
 
+def is_of_each(tree: Aggregate, text: str, *, is_compared: bool = False) -> bool:
+    """Return whether a question for a single total may ask for one of each of the things that it names."""
+    ops = (*_OF_ONE, "count") if is_compared else _OF_ONE
+    return tree.op in ops and not tree.groups and not _TOGETHER.search(text)
+
+
 def of_each_value(tree: Expression, text: str, *, is_compared: bool = False) -> list[tuple[Expression, Condition]]:
     """Return the conditions on several values of which one total is given, with the nodes that meet them.
 
     *Male and female ... on average* asks for two; *or* and *combined* ask for one, and so does a count of both.
     """
-    ops = (*_OF_ONE, "count") if is_compared else _OF_ONE
-    if not isinstance(tree, Aggregate) or tree.op not in ops or tree.groups or _TOGETHER.search(text):
+    if not isinstance(tree, Aggregate) or not is_of_each(tree, text, is_compared=is_compared):
         return []
     parts = [part for part in subtrees(tree.source) if isinstance(part, Filter)]
     tests = [(part.source, test) for part in parts for test in part.conditions if isinstance(test, Condition)]
@@ -153,7 +161,9 @@ def _other_than_asked(elements: Elements, tree: Expression, text: str) -> str:
     if found is None or isinstance(tree, Aggregate) or not elements.typed:
         return ""
     kinds = elements.types_called(stem(found[1] or found[2])) if found[2] or is_plural(found[1]) else set()
-    return f"'{found[0]}'" if kinds and _number(elements, answer_type(tree)) not in kinds else ""
+    kind = _number(elements, answer_type(tree))
+    is_same = kind in kinds or (kind in elements.people and not kinds.isdisjoint(elements.people))
+    return f"'{found[0]}'" if kinds and not is_same else ""  # managers are people
 
 
 def _of_neighbours(elements: Elements, tree: Expression, text: str) -> str:
@@ -185,8 +195,17 @@ def _is_yes_or_no(test: Test) -> bool:
     return isinstance(test, Condition) and len(test.values) == 1 and isinstance(test.values[0], bool)
 
 
-def denied_values(elements: Elements, tree: Expression, text: str) -> Expression | None:
-    """Return the nodes of which something is denied, if values are asked for that these and other nodes have.
+class DeniedPart(NamedTuple):
+    """The nodes ``others`` of a set ``everything`` of which a question denies something."""
+
+    everything: Expression
+    others: Expression
+    is_no: bool
+    """Whether a column that says no denies it."""
+
+
+def denied_part(elements: Elements, tree: Expression, text: str) -> DeniedPart | None:
+    """Return what is denied of nodes, if a question asks for values that the others and the answers have.
 
     The breeds that were never treated are not those of any animals that were not.
     """
@@ -195,31 +214,39 @@ def denied_values(elements: Elements, tree: Expression, text: str) -> Expression
     is_list = isinstance(tree, Aggregate) and tree.op == "values" and not tree.groups and len(tree.columns) == 1
     if not isinstance(tree, Aggregate) or not is_list or not is_denied or tree.columns[0].measure in ("name", "key"):
         return None
-    others = _denied(tree.source)
-    trees = () if others is None else (tree, replace(tree, source=others))
+    found = _denied(tree.source)
+    trees = () if found is None else (tree, replace(tree, source=found.others))
     values = [{*map(str, AnswerSet(elements.session, one).value or ())} for one in trees]
-    return others if values and values[0] & values[1] else None
+    return found if values and values[0] & values[1] else None
 
 
 def _denied_values(elements: Elements, tree: Expression, text: str) -> str:
     """Return what is unclear if values are asked for of nodes of which something is denied."""
-    return "whether none or some are meant" if denied_values(elements, tree, text) is not None else ""
+    return "whether none or some are meant" if denied_part(elements, tree, text) is not None else ""
 
 
-def _denied(source: Expression) -> Expression | None:
-    """Return the nodes that a difference or a condition takes away, if there is one."""
-    if isinstance(source, Combine) and source.op == "-":
-        return Combine("&", (source.parts[0], source.parts[1]))
-    if isinstance(source, Filter):
-        affirmed = tuple(map(_affirmed, source.conditions))
-        return None if affirmed == source.conditions else Filter(source.source, affirmed)
-    return None
+def _denied(source: Expression) -> DeniedPart | None:
+    """Return the nodes that a difference of two sets or one condition takes away, if there is one."""
+    if isinstance(source, Combine) and source.op == "-" and len(source.parts) == _SIDES:
+        return DeniedPart(source.parts[0], Combine("&", source.parts), False)
+    if not isinstance(source, Filter):
+        return None
+    denials = [(test, _affirmed(test)) for test in source.conditions if _affirmed(test) != test]
+    if len(denials) != 1:
+        return None
+    [(denial, affirmed)] = denials
+    rest = tuple(test for test in source.conditions if test is not denial)
+    everything = Filter(source.source, rest) if rest else source.source
+    return DeniedPart(everything, Filter(everything, (affirmed,)), _is_yes_or_no(denial))
 
 
 def _affirmed(test: Test) -> Test:
-    """Return a condition that a column says yes for one that it says no."""
-    is_no = isinstance(test, Condition) and test.values == (False,) and test.op == "="
-    return replace(test, values=(True,)) if isinstance(test, Condition) and is_no else test
+    """Return the condition that one denies; itself if it denies nothing."""
+    if not isinstance(test, Condition):
+        return test
+    if test.op == "=" and _is_yes_or_no(test) and not test.values[0]:
+        return replace(test, values=(True,))
+    return replace(test, op="=") if test.op == "!=" else replace(test, negated=False)
 
 
 def _number(elements: Elements, name: str | None) -> int:

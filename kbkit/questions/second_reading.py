@@ -14,6 +14,7 @@ from kbkit.english.types import type_noun, type_plural
 from kbkit.errors import KbError
 from kbkit.questions.composed_reading import FoundParts
 from kbkit.questions.elements import Elements
+from kbkit.questions.lexicon import label_words
 from kbkit.questions.read import Read
 from kbkit.questions.reading_words import answer_type
 
@@ -23,6 +24,13 @@ _TWO = re.compile(
     re.I,
 )
 _PRONOUN = re.compile(r"\b(it|they|them|he|she|him)\b|\b(its|their|his|her)\b", re.I)
+_OF_EDGE = re.compile(
+    r"^(?P<first>.+?),? and (?:(?P<role>as what|in (?:what|which) (?:role|position|capacity))"
+    r"|when|since when|(?:in |since )?(?:what|which) year)\s*\?*\s*$",
+    re.I,
+)
+_ROLES = frozenset("capacity function job position role title".split())  # noqa: SIM905
+_TIMES = frozenset("date day from on since started starting when year".split())  # noqa: SIM905
 _SEVERAL = ("they", "them", "their")
 
 
@@ -35,6 +43,8 @@ class SecondReading:
 
     def read(self, text: str) -> FoundParts | None:
         """Return the table that both questions ask for; None if they cannot be read."""
+        if (about_edges := _OF_EDGE.match(text)) is not None:
+            return self._of_edge(about_edges["first"], is_role=about_edges["role"] is not None)
         found = _TWO.match(text)
         if found is None or len(_PRONOUN.findall(found["second"])) != 1:
             return None
@@ -48,6 +58,22 @@ class SecondReading:
         tree = self._joined(first.best.tree, second.best.tree, kind)
         certainty = min(first.confidence, second.confidence)
         return None if tree is None else FoundParts(tree, (first.best, second.best), certainty)
+
+    def _of_edge(self, text: str, *, is_role: bool) -> FoundParts | None:
+        """Return names beside the role, or the only date or year, that the edges of the last step to them have."""
+        first = self._sure(text)
+        tree = None if first is None or first.best is None else first.best.tree
+        step = tree.elements[-2] if isinstance(tree, Path) else None
+        if first is None or first.best is None or tree is None or not isinstance(step, Step) or len(step.edges) != 1:
+            return None
+        relation, kind = self.elements.session.schema.relation(step.edges[0].relation), answer_type(tree)
+        own = {one.name for node_type in self.elements.types if node_type.name == kind for one in node_type.attributes}
+        said = _ROLES if is_role else _TIMES
+        names = [one.name for one in relation.attributes if said & {*label_words(one.name)} and one.name not in own]
+        if len(names) != 1:
+            return None
+        columns = (ValueColumn("name"), ValueColumn(names[0]))
+        return FoundParts(Aggregate("values", tree, columns), (first.best,), first.confidence)
 
     def _sure(self, text: str) -> Read | None:
         """Return the reading of a question that is sure."""

@@ -12,18 +12,22 @@ from kbkit.answers.syntax import (
     Expression,
     Filter,
     Group,
+    Nodes,
     Not,
     PathFunction,
     Superlative,
     ValueColumn,
+    subtrees,
 )
-from kbkit.questions.dropped_parts import denied_values, of_each_value, second_question
+from kbkit.questions.dropped_parts import denied_part, is_of_each, of_each_value, second_question
+from kbkit.questions.label_option import LabelOption
+from kbkit.questions.period_rules import dated
 from kbkit.questions.plans import Planner
 from kbkit.questions.reading_words import answer_type
 from kbkit.questions.ways import NotReadError
 
-_SIDES = 2
-"""Sides of one difference."""
+_PERIODS = {len("2023"): "year", len("2023-03"): "month"}
+"""The periods that dates are compared with, by how long they are written."""
 
 
 class SeveralPlanner(Planner):
@@ -35,29 +39,47 @@ class SeveralPlanner(Planner):
 
     def _of_each_value(self, tree: Expression) -> Expression:
         """Return a total for each of the values that it is of: what *male and female* animals weigh on average."""
+        named = [r for r in self.clauses.restrictions if len(r.values) > 1 and r.op == "all" and not r.negated]
         text = " ".join(self._tokens)
+        if len(named) != 1 or not isinstance(tree, Aggregate):
+            return tree
+        if all(value.nodes and not value.values for value in named[0].values):
+            return self._of_each_node(tree, text)
         tests = of_each_value(tree, text, is_compared=self.clauses.is_compared)
-        if len(tests) != 1 or not isinstance(tree, Aggregate):
+        if len(tests) != 1:
             return tree
         [(source, test)] = tests
-        kind = self._kind_of(source)
-        own = self._kind_of(tree.source)
-        if kind == own:
-            return replace(tree, groups=(Group(test.attribute),))
-        return replace(tree, groups=(Group(self._count(own, kind), attribute=test.attribute),))
+        option = LabelOption(self._kind_of(source), test.attribute)
+        self.focus = self._kind_of(tree.source)
+        group = self._group_of(option)
+        if self._is_date(option) and self._type_of(option).startswith(("DATE", "TIMESTAMP")):
+            periods = {_PERIODS.get(len(str(value))) for value in test.values}
+            if len(periods) != 1 or None in periods:
+                raise NotReadError("a total of each date")
+            group = dated(group, str(periods.pop()))
+        return replace(tree, groups=(group,))
+
+    def _of_each_node(self, tree: Aggregate, text: str) -> Expression:
+        """Return a total for each of the nodes that are named, if every node that counts belongs to one of them."""
+        named = [part for part in subtrees(tree.source) if isinstance(part, Combine) and part.op == "|"]
+        own, is_one_total = self._kind_of(tree.source), is_of_each(tree, text, is_compared=self.clauses.is_compared)
+        if len(named) != 1 or not is_one_total or any(not isinstance(one, Nodes) for one in named[0].parts):
+            return tree
+        kind = self._kind_of(named[0])
+        if kind == own or not self._is_single(own, kind):
+            return tree  # films of two actors: also of others
+        return replace(tree, groups=(Group(self._count(own, kind)),))
 
     def _of_no_node(self, tree: Expression) -> Expression:
         """Return the values that none of the denied nodes has: the breeds of which *no* dog was ever treated."""
-        text, asked = " ".join(self._tokens), [target.label for target in self.clauses.targets if target.label]
-        others = denied_values(self.elements, tree, text) if asked and asked[0].first == 1 else None
-        if others is None or not isinstance(tree, Aggregate) or not isinstance(tree.source, Combine):
+        asked = [target.label for target in self.clauses.targets if target.label is not None]
+        is_sure = bool(asked) and asked[0].first == 1 and asked[0].labels[0].score == 1
+        denied = denied_part(self.elements, tree, " ".join(self._tokens)) if is_sure else None
+        if denied is None or denied.is_no or not isinstance(tree, Aggregate):
             return tree
-        if len(tree.source.parts) > _SIDES:
-            raise NotReadError("several negations of values")
         [column] = tree.columns
-        everything = tree.source.parts[0]
-        test = Comparison(column.measure, "=", Aggregate("values", others, tree.columns))
-        return Aggregate("values", Filter(everything, (Not((test,)),)), tree.columns)
+        test = Comparison(column.measure, "=", Aggregate("values", denied.others, tree.columns))
+        return Aggregate("values", Filter(denied.everything, (Not((test,)),)), tree.columns)
 
     def _with_measure(self, tree: Expression) -> Expression:
         """Return the number that a superlative or a condition compares beside the nodes: *..., and how many?*."""

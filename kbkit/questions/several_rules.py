@@ -43,7 +43,7 @@ def _told(at: Rewriter) -> None:
     of = "(?: of (?:them|those|these|each))?"
     do = f"(?:(?: (?:do|does|did))? (?:they|he|she|it)(?: each)? {_SHARED_VERBS})?"
     do += "(?: (?:was|is|were|are) (?:it|that|there|they))?"
-    at.apply(rf"and (?:by )?how (?:many|much){of}{do}(?= $)", use)
+    at.apply(rf"and how (?:many|much){of}{do}(?= $)", use)
 
 
 def _of_period(at: Rewriter) -> None:
