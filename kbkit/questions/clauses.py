@@ -140,6 +140,8 @@ class Clauses:
     """Whether values are compared with each other: *electric cars compared to petrol ones*."""
     tells_measure: bool = False
     """Whether the number that a superlative or a condition compares is asked for too: *..., and how many?*."""
+    lists_columns: bool = False
+    """Whether columns of the nodes and of their neighbours are asked for beside them."""
     verbs: list[str] = field(default_factory=list)
     """Verbs of a relation that is denied: *borrowed*, of books without borrowers."""
     unexplained: list[str] = field(default_factory=list)

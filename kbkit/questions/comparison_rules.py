@@ -97,7 +97,8 @@ def ranges(at: Rewriter) -> None:
         first = at.restrict(Restriction(label, operator_of(match["one"]), at.linked(match["low"])))
         return f"{first} {at.restrict(Restriction(label, operator_of(match['two']), at.linked(match['high'])))}"
 
-    at.apply(rf"(?P<label>{L}) {BE}(?P<one>{OPS}) (?P<low>{N}) (?:and|but) {BE}(?P<two>{OPS}) (?P<high>{N})", both)
+    range_ = rf"(?P<label>{L}) {BE}(?P<one>{OPS}) (?P<low>{N}) (?:and|but) {BE}(?P<two>{OPS}) (?P<high>{N})"
+    at.apply(rf"{range_}(?! {L})", both)  # but: joined before 2021 and have more than 1 pot
 
 
 def prices(at: Rewriter) -> None:

@@ -36,6 +36,8 @@ _SECOND = re.compile(
     rf"(?:(?:\band|\bor|&)(?: also| then)?,? (?:(?:{_PREPOSITION}) )?|, (?:{_PREPOSITION}) |\? *(?!which ones?\b))"
     r"(what|which|who|whom|when|where|why|how many|how much|how)\b"
 )
+_LAST = re.compile(rf"\w (?:{_PREPOSITION}) (which|what) [^\W\d_]+\W*$")
+"""A question word at the end: *which pots are sold in which town*."""
 _RELATIVE = re.compile(r"\w,? (?:who|which|where|when|whose) .*\band (?:who|which|where|when)\b")
 """Clauses side by side, of which the second one asks nothing: *towns which ... and which ...*."""
 _ADVERBS = {"day": "daily", "week": "weekly", "month": "monthly", "quarter": "quarterly", "year": "yearly annual"}
@@ -77,7 +79,7 @@ def dropped_part(elements: Elements, tree: Expression, text: str) -> str:
 
 def second_question(text: str) -> re.Match[str] | None:
     """Return the second question word of a question in lower case, as the first group of a match."""
-    found = next((one for one in _SECOND.finditer(text) if one.start() > 0), None)
+    found = next((one for one in _SECOND.finditer(text) if one.start() > 0), _LAST.search(text))
     is_clause = found is not None and found[1] in ("who", "which", "where", "when") and _RELATIVE.search(text)
     return None if is_clause else found
 
@@ -112,7 +114,7 @@ def _clause(_: Elements, __: Expression, text: str) -> str:
 def is_of_each(tree: Aggregate, text: str, *, is_compared: bool = False) -> bool:
     """Return whether a question for a single total may ask for one of each of the things that it names."""
     ops = (*_OF_ONE, "count") if is_compared else _OF_ONE
-    return tree.op in ops and not tree.groups and not _TOGETHER.search(text)
+    return {*tree.ops} <= {*ops} and not tree.groups and not _TOGETHER.search(text)
 
 
 def of_each_value(tree: Expression, text: str, *, is_compared: bool = False) -> list[tuple[Expression, Condition]]:

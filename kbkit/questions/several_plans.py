@@ -35,7 +35,8 @@ class SeveralPlanner(Planner):
 
     def plan(self) -> Expression:
         """Return the expression; raise :class:`NotReadError` if there is none."""
-        return self._of_no_node(self._with_names(self._with_measure(self._of_each_value(super().plan()))))
+        tree = self._with_measure(self._of_each_value(super().plan()))
+        return self._of_no_node(self._beside_names(self._with_names(tree)))
 
     def _of_each_value(self, tree: Expression) -> Expression:
         """Return a total for each of the values that it is of: what *male and female* animals weigh on average."""
@@ -93,6 +94,14 @@ class SeveralPlanner(Planner):
             raise NotReadError(f"'{asks}'")
         return Aggregate("values", tree, (ValueColumn("name"), ValueColumn(last.measure)))
 
+    def _beside_names(self, tree: Expression) -> Expression:
+        """Return columns beside the names of the nodes that they are of, if these have names."""
+        is_rows = isinstance(tree, Aggregate) and tree.op == "values" and bool(tree.groups)
+        if not isinstance(tree, Aggregate) or not is_rows or not self.clauses.lists_columns:
+            return tree
+        is_named = Group("name") in tree.groups or self._is_nameless(self._kind_of(tree.source))
+        return tree if is_named else replace(tree, groups=(Group("name"), *tree.groups))
+
     def _with_names(self, tree: Expression) -> Expression:
         """Return names beside values that a second question is about: *which dog is the heaviest, and how ...*."""
         if not isinstance(tree, Aggregate) or tree.op != "values" or len(tree.columns) != 1 or tree.groups:
@@ -104,7 +113,14 @@ class SeveralPlanner(Planner):
         labels = [target.label for target in self.clauses.targets if target.label is not None]
         if asks is None or found is None or not labels or any(label.first < place for label in labels):
             return tree
-        return replace(tree, columns=(ValueColumn("name"), *tree.columns))
+        kinds, own = self._types_in(self.clauses.context)[:1], self._kind_of(tree.source)
+        [column] = tree.columns
+        if not kinds or kinds[0] == own:
+            return replace(tree, columns=(ValueColumn("name"), column))
+        if not self._is_single(own, kinds[0]) or not isinstance(column.measure, str):
+            raise NotReadError(f"'{found[1]}'")
+        groups = (Group(self._count(own, kinds[0])), Group(column.measure))  # which pots are sold by which channel
+        return Aggregate("values", tree.source, (), groups)
 
     def _kind_of(self, tree: Expression) -> int:
         """Return the number of the type of an expression's nodes."""

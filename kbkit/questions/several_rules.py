@@ -76,6 +76,7 @@ def _columns(at: Rewriter) -> None:
         heads = [link for link in map(at.link, re.findall(L, match.string[: match.start()])) if is_type(link)]
         if not heads or heads[0] is None or any(link.labels[:1] == heads[0].labels[:1] for link in links):
             return None
+        at.clauses.lists_columns = True
         at.clauses.targets += [AskedTarget(names_of(link) if is_type(link) else link) for link in links]
         return ""
 

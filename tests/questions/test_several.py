@@ -48,6 +48,8 @@ READ = {
     "Which potters made bowls, and when did they join?": "SELECT 'Ines Falk', 2019",
     "Where has Ines Falk worked, and as what?": "VALUES ('Aldby Studio', 'thrower'), ('Kiln Yard', 'glazer')",
     "Where has Ines Falk worked and since when?": "VALUES ('Aldby Studio', 2015), ('Kiln Yard', 2018)",
+    "Which pots are sold in which channel?": "SELECT title, channel FROM pot JOIN sale USING (pot_id)",
+    "Which potters joined before 2021 and have more than one pot?": "SELECT 'Ines Falk'",
     # a total of each value
     "average weight of bowls and jugs": _OF_KIND,
     "What is the average weight of bowls compared to jugs?": _OF_KIND,
@@ -59,12 +61,16 @@ READ = {
     " JOIN potter USING (potter_id) WHERE potter_id < 83 GROUP BY 1",
     "average weight of the pots of potters in Aldby and Varne": "SELECT town, avg(weight) FROM pot"
     " JOIN potter USING (potter_id) GROUP BY 1",
+    "What is the average weight and the total weight of bowls and jugs?": "SELECT kind, avg(weight), sum(weight)"
+    " FROM pot GROUP BY 1",
     # each month of a year
     "How many sales were there in each month of 2023?": "VALUES ('2023-03', 2), ('2023-06', 1)",
     "How many sales came in each year?": "VALUES (2022, 1), (2023, 3)",
     # values that none of the denied nodes has
     "Which glazes of pots have never been in a sale by fair?": "VALUES ('celadon'), ('tenmoku')",
     "Which glazes are never used for jugs?": "SELECT 'celadon'",
+    "List the pots with their kind, weight and potter": "SELECT title, kind, weight, name FROM pot"
+    " JOIN potter USING (potter_id)",
     # columns of the nodes and their neighbours
     "List the sales in 2023 with the channel, the price and the pot": "SELECT channel, price, title FROM sale"
     " JOIN pot USING (pot_id) WHERE sold_on >= '2023-01-01'",
