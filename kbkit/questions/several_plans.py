@@ -35,8 +35,23 @@ class SeveralPlanner(Planner):
 
     def plan(self) -> Expression:
         """Return the expression; raise :class:`NotReadError` if there is none."""
-        tree = self._with_measure(self._of_each_value(super().plan()))
+        tree = self._with_measure(self._of_each_value(self._of_amount(super().plan())))
         return self._of_no_node(self._beside_names(self._with_names(tree)))
+
+    def _of_amount(self, tree: Expression) -> Expression:
+        """Return the sum of an amount for each group: *donation value by kind of donor* asks for no pairs of both."""
+        is_rows = isinstance(tree, Aggregate) and tree.op == "values" and len(tree.groups) > 1
+        if not isinstance(tree, Aggregate) or not is_rows or self._tokens.count("by") != 1 or "and" in self._tokens:
+            return tree
+        first, *groups = tree.groups
+        number = LabelOption(self._kind_of(tree.source), first.measure) if isinstance(first.measure, str) else None
+        labels = [target.label for target in self.clauses.targets if target.label is not None]
+        is_first = bool(labels) and labels[0].last < list(self._tokens).index("by") + 1
+        if number is None or first.measure in ("name", "key") or not is_first or not self._is_number(number):
+            return tree
+        if number.attribute not in self._amounts_of(number.type):
+            raise NotReadError("'by'")
+        return Aggregate("sum", tree.source, (ValueColumn(number.attribute),), tuple(groups))
 
     def _of_each_value(self, tree: Expression) -> Expression:
         """Return a total for each of the values that it is of: what *male and female* animals weigh on average."""

@@ -220,8 +220,9 @@ def _is_event(at: Rewriter, part: str, link: QuestionLink, is_asked: bool) -> bo
     if not is_participle(link.text):
         return False
     before = "(?:(?:has|have|had)(?: (?:ever|been|already))*|<[CV]\\d+>)"
-    if is_asked and re.search(rf" {before} {part}(?= )", at.text):
-        return True
+    there = "(?: (?:in|at|on|from|near) <C)"
+    if re.search(rf" {before} {part}{'(?= )' if is_asked else there}", at.text):
+        return True  # seamstresses born in Leeds
     done = re.search(rf" (?P<kind>{L}) (?:(?:that|which|who|was|were|is|are|been|have|has|they|we) )*{part} ", at.text)
     is_verb = link.labels[0].is_date and done is not None and is_type(at.link(done["kind"]))
     return is_verb and not re.search(" (?:when|date|dates|and) ", at.text)  # which species were collected in Tyrol
