@@ -36,17 +36,18 @@ _SECOND = re.compile(
     rf"(?:(?:\band|\bor|&)(?: also| then)?,? (?:(?:{_PREPOSITION}) )?|, (?:{_PREPOSITION}) |\? *(?!which ones?\b))"
     r"(what|which|who|whom|when|where|why|how many|how much|how)\b"
 )
-_LAST = re.compile(rf"\w (?:{_PREPOSITION}) (which|what) [^\W\d_]+\W*$")
+_LAST = re.compile(rf"^(?:which|what|who|how|when|where) .*\w (?:{_PREPOSITION}) (which|what) [^\W\d_]+\W*$")
 """A question word at the end: *which pots are sold in which town*."""
 _RELATIVE = re.compile(r"\w,? (?:who|which|where|when|whose) .*\band (?:who|which|where|when)\b")
 """Clauses side by side, of which the second one asks nothing: *towns which ... and which ...*."""
 _ADVERBS = {"day": "daily", "week": "weekly", "month": "monthly", "quarter": "quarterly", "year": "yearly annual"}
 """Words of attributes that say a period: *35 per day*, of a daily rate."""
-_PERIOD = re.compile(
-    r"\b(?:each|every|per|a) (?:calendar )?(year|month|week|day|quarter|decade)\b|\b(?:by) (year|month)\b"
-)
+_PERIOD = re.compile(r"\b(?:each|every|per) (?:calendar )?(year|month|week|day|quarter|decade)\b|\bby (year|month)\b")
 _CLAUSE = re.compile(r"(?<!what )\b(because|although|though|unless|whereas|if)\b(?! of )")
-_WHETHER = re.compile(r"\b(?:check|see|know|tell|wonder|wondering|ask|say)(?: me| us)? if\b|\bif (?:any|there)\b")
+_WHETHER = re.compile(
+    r"\b(?:check|see|know|tell|wonder|wondering|ask|say)(?: me| us)? if\b"
+    r"|\bif (?:any|there|possible|known|so|you (?:can|could|know|have))\b"
+)
 _PRONOUN = re.compile(r"\b(?:and|or) (?:also )?(?:is|are|was|were|be|been) (?:also )?(\w+) \w+ (?:it|him|her|them)\b")
 _TOGETHER = re.compile(r"\bor\b|\btogether\b|\bcombined\b|\boverall\b|\bbetween them\b")
 _PAYING_MOST = re.compile(rf"\b({'|'.join(sorted(PAYING))}) (?:the )?(?:most|least)(?= ?(?:[?,.]|$|and\b|in\b|on\b))")

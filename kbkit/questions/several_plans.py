@@ -14,6 +14,7 @@ from kbkit.answers.syntax import (
     Group,
     Nodes,
     Not,
+    Path,
     PathFunction,
     Superlative,
     ValueColumn,
@@ -79,6 +80,8 @@ class SeveralPlanner(Planner):
         """Return a total for each of the nodes that are named, if every node that counts belongs to one of them."""
         named = [part for part in subtrees(tree.source) if isinstance(part, Combine) and part.op == "|"]
         own, is_one_total = self._kind_of(tree.source), is_of_each(tree, text, is_compared=self.clauses.is_compared)
+        if is_one_total and not named and not any(r.is_both for r in self.clauses.restrictions) and _meets_names(tree):
+            raise NotReadError("a total of each")  # countries in Asia and Africa: hardly those in both
         if len(named) != 1 or not is_one_total or any(not isinstance(one, Nodes) for one in named[0].parts):
             return tree
         kind = self._kind_of(named[0])
@@ -141,3 +144,11 @@ class SeveralPlanner(Planner):
         """Return the number of the type of an expression's nodes."""
         name = answer_type(tree)
         return next(number for number, one in enumerate(self.elements.types) if one.name == name)
+
+
+def _meets_names(tree: Aggregate) -> bool:
+    """Return whether a total is of the nodes that several named nodes of one type lead to."""
+    meet = next((part for part in subtrees(tree.source) if isinstance(part, Combine) and part.op == "&"), None)
+    starts = [part.elements[0] for part in meet.parts if isinstance(part, Path)] if meet is not None else []
+    named = [one for one in starts if isinstance(one, Nodes) and one.selector is not None]
+    return len(named) > 1 and len({one.type for one in named}) == 1

@@ -71,6 +71,7 @@ READ = {
     "Which glazes are never used for jugs?": "SELECT 'celadon'",
     "List the pots with their kind, weight and potter": "SELECT title, kind, weight, name FROM pot"
     " JOIN potter USING (potter_id)",
+    "sale price by kind of pot": "SELECT kind, sum(price) FROM sale JOIN pot USING (pot_id) GROUP BY 1",
     # columns of the nodes and their neighbours
     "List the sales in 2023 with the channel, the price and the pot": "SELECT channel, price, title FROM sale"
     " JOIN pot USING (pot_id) WHERE sold_on >= '2023-01-01'",
