@@ -57,8 +57,9 @@ class Corrections:
     ``keys``: columns of a table's key (none: the number of the row). ``links``: the table that a column
     ``table.column`` refers to (empty: none). ``nodes``: columns whose values are nodes of a type of their own, named
     like the column. ``texts``: columns ``table.column`` of prose. ``types``: the types of tables. ``named``: the column
-    of a table's names (empty: none). ``omit``: columns to leave out. ``date_order``: what 3/4/2024 is, ``dmy`` or
-    ``mdy``, where nothing in the column says so. ``no_header``: the first lines of delimited files are data.
+    of a table's names, or several (``first,last``; empty: none). ``omit``: columns to leave out. ``date_order``: what
+    3/4/2024 is, ``dmy`` or ``mdy``, where nothing in the column says so. ``no_header``: the first lines of delimited
+    files are data.
     """
 
     keys: Annotated[
@@ -92,7 +93,7 @@ class Corrections:
     named: Annotated[
         Mapping[str, str],
         Setting(
-            "Column with the names of nodes: people=full_name (=: none).",
+            "Columns with the names of nodes: people=first,last (=: none).",
             values="TABLE=COLUMN",
             example="people=full_name",
             name="name_column",

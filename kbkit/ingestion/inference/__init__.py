@@ -296,11 +296,14 @@ def _plan(con: duckdb.DuckDBPyConnection, tables: list[ProfiledTable], told: Cor
     for table in (table for table in tables if table.beyond):  # further rows of a table that may have another type now
         table.type = types.get(table.beyond[0] if table.beyond else "", table.type)
     for name, column in told.named.items():
-        profile.check_names(tables, name, [column] if column else [])
-        next(table for table in tables if table.name == name).named = (column,) if column else ()
+        profile.check_names(tables, name, ())
+        table = next(table for table in tables if table.name == name)
+        table.named = _columns_of_name(table, column)
+        profile.check_names(tables, name, table.named)
+    named = {table.name: table.named or () for table in tables}
     for name in told.omit:
         of, column = _column(tables, name)
-        if column in (*told.keys.get(of, ()), told.named.get(of)):
+        if column in (*told.keys.get(of, ()), *(named[of] if of in told.named else ())):
             message = f"Column {of}.{column} cannot be left out: it is the key or the name of the nodes"
             raise BadInputError(message, "Choose another key or name first")
         _omit(next(table for table in tables if table.name == of), column)
@@ -326,7 +329,7 @@ def _nodes(con: duckdb.DuckDBPyConnection, tables: list[ProfiledTable], told: Co
     chosen = list(dict.fromkeys(_column(tables, name) for name in told.nodes))
     known = {*chosen, *(_column(tables, name) for name in (*told.texts, *told.links, *told.omit))}
     known |= {(name, column) for name, columns in told.keys.items() for column in columns}
-    known |= {(name, column) for name, column in told.named.items() if column}
+    known |= {(t.name, one) for t in tables if t.name in told.named for one in _columns_of_name(t, told.named[t.name])}
     return embedded.of_columns(con, tables, chosen, known)
 
 
@@ -344,6 +347,11 @@ def _column(tables: Sequence[ProfiledTable], name: str) -> tuple[str, str]:
         table, column = tables[0].name, name
     profile.check_names(tables, table, [column])
     return table, column
+
+
+def _columns_of_name(table: ProfiledTable, text: str) -> tuple[str, ...]:
+    """Return the columns of a table's names as the user gives them: one, or several with commas between them."""
+    return (text,) if text in table.columns else tuple(filter(None, map(str.strip, re.split(r",| \+ ", text))))
 
 
 def _title(plan: TablePlan) -> str:

@@ -29,8 +29,6 @@ _MOST_INCOMPLETE = 0.2
 """Maximum fraction of the rows of a link table that lack an end; with more, its rows are nodes."""
 _FEW = 1
 """Maximum number of attributes of a link table that has a key of its own; with more, its rows are nodes."""
-_EVENT = 3
-"""Attributes of its own from which a row that joins two types is an event, and a node."""
 _FEWEST_EVENTS = 20
 """Rows from which the values of a column show that rows are events."""
 _NAMING = 0.5
@@ -232,13 +230,14 @@ def _names_its_ends(candidate: _Candidate) -> bool:
 
 
 def _is_an_event(candidate: _Candidate) -> bool:
-    """Return whether rows without a key say more of themselves than of their ends: results of elections, with votes."""
+    """Return whether a text tells most rows without a key apart: they are things, with more than two ends."""
     same = candidate.head.target == candidate.tail.target
     if candidate.bare or candidate.ids or same or candidate.table.rows < _FEWEST_EVENTS:
         return False
+    if candidate.key and any({*candidate.key} <= {*end.columns} for end in (candidate.head, candidate.tail)):
+        return True  # one row of each thing at that end
     known = [candidate.table.columns[name] for name in candidate.values]
-    names_rows = any(one.look == "text" and _NAMING * candidate.table.rows <= one.distinct for one in known)
-    return names_rows or sum(one.distinct > 1 for one in known) >= _EVENT
+    return any(one.look == "text" and _NAMING * candidate.table.rows <= one.distinct for one in known)
 
 
 def _is_in_a_folder(candidate: _Candidate) -> bool:

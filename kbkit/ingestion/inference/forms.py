@@ -1,4 +1,6 @@
-"""How tables write the same identifiers and names: in capitals, with zeros before them, with other capitals."""
+"""How tables write the same identifiers and names: in capitals, with zeros before them, with other capitals,
+with the last name first.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +19,11 @@ if TYPE_CHECKING:
     Connection = duckdb.DuckDBPyConnection
 
 _PLAIN = ("upper({v})", "lower({v})", "ltrim({v}, '0')")
+_TURNED = (
+    r"regexp_replace({v}, '^([^,]+), *([^,]+)$', '\2 \1')",
+    r"regexp_replace({v}, '^(.+) ([^ ,]+)$', '\2, \1')",
+)
+"""Names of persons with the first name behind the last one as others write them, and the reverse."""
 _NUMBERS = ("integer",)
 _MOST = 100
 """Names with other capitals that a recipe lists."""
@@ -26,6 +33,8 @@ def in_form(column: ProfiledColumn, form: str) -> ProfiledColumn:
     """Return a column with its values in a form; see :class:`kbkit.ingestion.inference.table_link.TableLink`."""
     if not form:
         return column
+    if column.look == "list":
+        return replace(column, element_form=form)
     value = column.value if column.kind == "VARCHAR" else f"{column.value}::VARCHAR"
     return replace(column, value=form.format(v=value), kind="VARCHAR")
 
@@ -46,25 +55,44 @@ def of_all(con: Connection, table: ProfiledTable, name: str) -> str:
     [(shortest, longest, padded)] = con.execute(query).fetchall()
     if not padded:
         return _PLAIN[2]
-    return f"lpad({{v}}, {longest}, '0')" if shortest == longest else ""
+    return f"lpad({{v}}, greatest({longest}, length({{v}}))::INTEGER, '0')" if shortest == longest else ""
+
+
+def differs(con: Connection, table: ProfiledTable, column: ProfiledColumn, form: str) -> bool:
+    """Return whether some values of a column are others in a form."""
+    own, look = form.format(v="v"), column.look
+    if look == "list":
+        rows = f"SELECT unnest({column.elements}) AS v FROM {identifier(table.name)}"
+    else:
+        rows = f"SELECT {reference(table, [column.name])} AS v FROM {identifier(table.name)}"
+    query = f"SELECT coalesce(bool_or(v <> {own} AND {own} <> ''), false) FROM ({rows})"
+    return con.execute(query).fetchall() == [(True,)]
+
+
+def is_turned(column: ProfiledColumn, other: ProfiledColumn) -> bool:
+    """Return whether only one of two columns of texts, or of lists of them, has commas: *Doe, Jane* and *Jane Doe*."""
+    return column.look in ("text", "list") and other.look == "text" and ("," in column.signs) != ("," in other.signs)
 
 
 def differing(
-    con: Connection, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable, by: str, form: str
+    con: Connection,
+    table: ProfiledTable,
+    column: ProfiledColumn,
+    other: ProfiledTable,
+    by: str,
+    *,
+    names_too: bool,
 ) -> str:
-    """Return the form in which the values of a column differ from those of another table: its only ``form``, or a list
-    of the few names that have other capitals; empty if they do not differ.
+    """Return the form in which the values of a column differ from those of another table that have no form: with the
+    last names of persons elsewhere, or a list of the few names that have other capitals (``names_too``); empty if they
+    do not differ.
     """
-    look = other.columns[by].look
-    if column.look != look or look not in ("text", *_NUMBERS) or column.floats:
+    target = other.columns[by]
+    if is_turned(column, target):
+        return _TURNED["," in target.signs]
+    if column.look != "text" or target.look != "text" or not names_too:
         return ""
     rows = f"SELECT {reference(table, [column.name])} AS v FROM {identifier(table.name)}"
-    if form:
-        own = form.format(v="v")
-        found = con.execute(f"SELECT coalesce(bool_or(v <> {own} AND {own} <> ''), false) FROM ({rows})").fetchall()
-        return form if found == [(True,)] else ""
-    if look != "text":
-        return ""
     names = f"SELECT DISTINCT {reference(other, [by])} AS k FROM {identifier(other.name)}"
     pairs = con.execute(f"""
         SELECT v, any_value(k) FROM (SELECT DISTINCT v FROM ({rows})) JOIN ({names}) ON lower(v) = lower(k)

@@ -10,13 +10,14 @@ from kbkit.ingestion.inference.keys import KEY_LOOKS, is_unique
 from kbkit.ingestion.inference.looks import ProfiledColumn
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.table_link import TableLink
-from kbkit.ingestion.inference.unkeyed_links import FEWEST_NUMBERS, TELLING, UnkeyedLinks
+from kbkit.ingestion.inference.unkeyed_links import FEWEST_NUMBERS, TELLING
+from kbkit.ingestion.inference.value_links import ValueLinks
 
 _WORD = 4
 """Mean length below which some equal texts are a coincidence: codes of two or three letters."""
 
 
-class FurtherLinks(UnkeyedLinks):
+class FurtherLinks(ValueLinks):
     """Finds the links of columns beside linked ones."""
 
     def _several(self, table: ProfiledTable, column: ProfiledColumn) -> list[TableLink]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kbkit.ingestion.inference import listed, name_evidence, names, people, repeats
+from kbkit.ingestion.inference import header_prior, listed, name_evidence, names, people, repeats
 from kbkit.ingestion.inference.dialect import TRIPLE
 from kbkit.ingestion.inference.forms import in_form
 from kbkit.ingestion.inference.further_links import type_of
@@ -230,12 +230,11 @@ class _Finder(KeyEvidence):
 
     def _link(self, table: ProfiledTable, column: ProfiledColumn) -> TableLink | None:
         """Return the link of a column to the table that fits best: by its name first, then by its values."""
-        if (table.name, column.name) in self._nodes:
-            return TableLink((column.name,), "", (), column.look == "list", loose=type_of(column.name))
         if (table.name, column.name) in self._given:
-            return self._as_told(table, column, self._given[table.name, column.name])
+            return self._as_told(table, column)
         same_key = any(self._keys[other.name] == (column.name,) for other in self._tables.values())
         plural = names.is_plural(column.name) and not (names.is_id(column.name) or same_key)
+        plural = plural and not header_prior.is_verbal(column.name)
         counts = names.is_count(column.name) or (column.look == "integer" and plural)
         if counts or (column.look not in (*KEY_LOOKS, "list", "boolean") and not column.floats):
             return None if counts else self._listed(table, column)  # Home_games: how many
@@ -243,18 +242,26 @@ class _Finder(KeyEvidence):
         is_name = not own and (self._keys[table.name] or table.of) and names.plain(column.name) in names.NAMES[:_OWN]
         found = (self._to(table, column, other, own=own, is_name=bool(is_name)) for other in self._tables.values())
         ranked = [one for one in found if one is not None]
-        if not ranked:
+        best = max((evidence for evidence, _ in ranked), default=0.0)
+        if best <= 1 and not own and not is_name and (link := self._by_values(table, column)):
+            return self._linked(table, column, link)
+        if not ranked or (best == 1 and column.look == "integer" and header_prior.is_relational(column.name)):
             to_code = self._to_code(table, column, own=own or bool(is_name))
             return to_code or self._to_same_name(table, column) or self._listed(table, column)
-        best = max(evidence for evidence, _ in ranked)
         top = self._of_base([link for evidence, link in ranked if evidence == best])
         near = [link for link in top if self._tables[link.target].spec.match == table.spec.match]
         top = near if len(near) == 1 else top  # of the same file
         if len(top) > 1 and best < 2:
             self.unclear[f"{table.name}.{column.name}"] = [link.target for link in top]
             return None
-        table.columns[column.name] = in_form(column, top[0].form)
-        return top[0]
+        return self._linked(table, column, top[0])
+
+    def _linked(self, table: ProfiledTable, column: ProfiledColumn, link: TableLink) -> TableLink:
+        """Return the link, and put its values in the place of the column's: in its form, without those for nothing."""
+        table.columns[column.name] = in_form(column, link.form)
+        if link.absent:
+            table.columns[column.name] = self._without(table, column, link.absent, link.form)
+        return link
 
     def _to(
         self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable, *, own: bool, is_name: bool
@@ -266,10 +273,6 @@ class _Finder(KeyEvidence):
         of_table = name_evidence.find(table, column, other, self._keys[other.name], types)
         if not of_table and column.name in (table.spec.folder, table.spec.file) and column.look == "text":
             of_table = 1  # the folder of a channel's messages: few values, but no coincidence
-        if not of_table and self._has_exactly_its_keys(table, column, other):
-            of_table = 2  # shipVia: the number of a shipper
-        if not of_table and other is table and column.look == "list":
-            of_table = 1  # lists of numbers that are all identifiers of such rows
         for by in self._targets[other.name]:
             same_id = names.is_same_global_id(column.name, by)
             evidence = max(of_table, 2.0) if same_id else of_table
@@ -287,24 +290,15 @@ class _Finder(KeyEvidence):
             link = self._try(table, column, other, by, evidence)
             if (link is None or link.missing) and evidence and (form := self._form(table, column, other, by)):
                 table.columns[column.name] = in_form(column, form)
-                link = self._try(table, column, other, by, evidence) or link
+                found = self._try(table, table.columns[column.name], other, by, evidence)
                 table.columns[column.name] = column
-                link = replace(link, form=form) if link else None
+                if found and (link is None or found.missing < link.missing):
+                    link = replace(found, form=form)
             if link and other is table and self._shared.are_equal(table, column, by):
                 continue  # the code of a country beside its key: no link to itself
             if link:
                 return evidence, link
         return None
-
-    def _has_exactly_its_keys(self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable) -> bool:
-        """Return whether a column of numbers starts with the verb of another table's noun, has all of its keys and no
-        other numbers.
-        """
-        key = self._keys[other.name]
-        if column.look != "integer" or other is table or len(key) != 1 or column.distinct != other.rows:
-            return False
-        named = names.is_of_doer(column.name, other.type) and other.rows >= FEWEST_NUMBERS
-        return named and not self._shared.missing(table, [column.name], other, key)[0]
 
     def _has_all_names(self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable, by: str) -> bool:
         """Return whether lists of texts have elements of one column only, many: ``featuring`` has names of artists."""
@@ -329,7 +323,10 @@ class _Finder(KeyEvidence):
         bracketed = by_full_name or listed.bracketed(self._con, table, column, targets, self._shared)
         return bracketed or listed.link(self._con, table, column, targets, self._shared)
 
-    def _as_told(self, table: ProfiledTable, column: ProfiledColumn, target: str) -> TableLink | None:
+    def _as_told(self, table: ProfiledTable, column: ProfiledColumn) -> TableLink | None:
+        target = self._given[table.name, column.name]
+        if (table.name, column.name) in self._nodes:
+            return TableLink((column.name,), "", (), column.look == "list", loose=type_of(column.name))
         if not target:
             return None
         other = self._tables[target]
@@ -355,15 +352,15 @@ class _Finder(KeyEvidence):
         least = _SOME if same or (other.columns[by].look == "address" and evidence) else 0.5
         if not some[1] or some[0] > (1 - least) * some[1]:
             return None
-        missing, distinct = self._shared.missing(table, columns, other, bys)
-        share = 1 - missing / distinct
+        missing, distinct, absent = self._lacking(table, column, other, by)
+        share = 1 - missing / max(distinct, 1)
         least = _SOME if same or other.columns[by].look == "address" else _MOST
         most = evidence in (names.LAST_WORD, name_evidence.PERSON) or self._is_telling(other, by)
         most = most and share >= least and distinct - (missing if same else 0) >= TELLING
         if missing and (share < _FITTING or evidence < 2) and not most:
             return None
         length = other.columns[by].length if column.look == "list" else column.length
-        if not evidence and distinct < 3 and length < TELLING:
+        if not distinct or (not evidence and distinct < 3 and length < TELLING):
             return None
         if numeric and evidence == 1 and not name_evidence.is_role(column):
             few = distinct < (TELLING if column.look == "list" and other is table else FEWEST_NUMBERS)  # codes of kinds
@@ -371,7 +368,7 @@ class _Finder(KeyEvidence):
             dense = few or (near and self._shared.are_dense(table, column, other, by))
             if dense or self._shared.are_consecutive(table, column):
                 return None  # ids of a table that is not here
-        return TableLink((column.name,), other.name, (by,), column.look == "list", missing, distinct)
+        return TableLink((column.name,), other.name, (by,), column.look == "list", missing, distinct, absent=absent)
 
     def _unnamed(self, table: ProfiledTable) -> list[TableLink]:
         """Return the links of a table whose first two columns hold keys of the same table, whatever their names."""

@@ -131,7 +131,8 @@ class ProfiledColumn:
     as ``N/A`` (in a sample of large tables). ``raw`` is the SQL expression of the value as it is in the file, ``signs``
     those of :data:`SIGNS` that texts have. ``is_code``: the texts look like numbers, but would lose digits as such.
     ``problem`` is the reason why a column that looks like one of dates stays text. ``flags`` is the number of numbers
-    with letters behind them, which are left out. ``whole`` are elements with the separator in them.
+    with letters behind them, which are left out. ``whole`` are elements with the separator in them,
+    ``element_form`` is the SQL expression of an element (``{v}``) as another table writes it.
     """
 
     name: str
@@ -151,10 +152,17 @@ class ProfiledColumn:
     problem: str = ""
     flags: int = 0
     whole: tuple[str, ...] = ()
+    element_form: str = ""
 
     @property
     def elements(self) -> str:
         """The SQL expression of the values as a list of texts."""
+        if self.element_form:
+            return f"list_transform({self._elements}, lambda x: {self.element_form.format(v='x')})"
+        return self._elements
+
+    @property
+    def _elements(self) -> str:
         if not self.separator:
             return f"{self.value}::VARCHAR[]" if self.kind != "VARCHAR[]" else self.value
         if self.separator in _ELEMENTS:

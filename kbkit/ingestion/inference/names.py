@@ -339,12 +339,6 @@ def is_short_for(column: str, kind: str) -> bool:
     return starts and len(here[0]) >= _SHORT and here[0] not in _IDS
 
 
-def is_of_doer(column: str, kind: str) -> bool:
-    """Return whether a column starts with the verb of a noun for who does it: ``shipVia`` of ``shipper``."""
-    verb, doer = words(column)[0] if words(column) else "", words(kind)[-1] if words(kind) else ""
-    return len(verb) > _SHORT and doer in {verb + end for end in ("er", "or", verb[-1:] + "er")}
-
-
 def is_abbreviation(word: str, whole: str) -> bool:
     """Return whether a word abbreviates another one: its start, or a word of no dictionary with some of its letters in
     order: ``dept`` of ``department``.

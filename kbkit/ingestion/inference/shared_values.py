@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from kbkit.ingestion.inference.chance import Numbers
 from kbkit.ingestion.inference.keys import reference
-from kbkit.ingestion.inference.looks import ProfiledColumn
+from kbkit.ingestion.inference.looks import MISSING_TEXTS, ProfiledColumn
 from kbkit.ingestion.inference.profile import ProfiledTable
+from kbkit.schema import literal
 from kbkit.stores.sql_names import identifier
 
 if TYPE_CHECKING:
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
 
 PREVIEW = 2000
 """Rows whose values are looked up before all are."""
+ABSENT_NUMBERS = ("0", "-1", "00", "000", "0000", "00000")
+"""Numbers in the place of an identifier in rows that refer to none."""
+ABSENT_TEXTS = sorted({*(text.lower() for text in MISSING_TEXTS), *ABSENT_NUMBERS, "nil", "unassigned", "--"})
 _COPIED = 0.9
 """Fraction of equal values from which a column copies another one."""
 
@@ -69,6 +74,32 @@ class SharedValues:
             f"SELECT count_if({a} = {b}) >= {_COPIED} * count_if({a} = {b} OR {a} <> {b}) FROM {identifier(table.name)}"
         )
         return self._con.execute(query).fetchall() == [(True,)]
+
+    def numbers(self, table: ProfiledTable, column: ProfiledColumn, without: Sequence[str]) -> Numbers:
+        """Return what the whole numbers in a column, or in its lists, are, without some of them."""
+        kept = f"WHERE n NOT IN ({', '.join(without)})" if without else "WHERE n IS NOT NULL"
+        counted = f"SELECT n, count(*) AS c FROM ({_numbers(table, column.name)}) {kept} GROUP BY n"
+        query = f"SELECT coalesce(sum(c), 0), count(*), coalesce(min(n), 0), coalesce(max(n), 0) FROM ({counted})"
+        [(rows, distinct, low, high)] = self._con.execute(query).fetchall()
+        some = distinct <= PREVIEW
+        found = self._con.execute(f"SELECT c FROM ({counted}) ORDER BY n").fetchall() if some else []
+        return Numbers(rows, distinct, low, high, [count for (count,) in found])
+
+    def absent(self, table: ProfiledTable, column: ProfiledColumn) -> dict[str, int]:
+        """Return the values of a column that may stand for no reference, with the numbers of their rows."""
+        if column.look not in ("integer", "text"):
+            return {}
+        value = reference(table, [column.name])
+        accepted = ABSENT_NUMBERS if column.look == "integer" else ABSENT_TEXTS
+        listed = ", ".join(map(literal, accepted))
+        query = f"SELECT v, count(*) FROM (SELECT {value} AS v FROM {identifier(table.name)})"
+        return dict(self._con.execute(f"{query} WHERE lower(v) IN ({listed}) GROUP BY v ORDER BY v").fetchall())
+
+    def has_any(self, table: ProfiledTable, by: str, values: Sequence[str]) -> bool:
+        """Return whether a column has one of some values."""
+        listed = ", ".join(map(literal, values))
+        query = f"SELECT 1 FROM {identifier(table.name)} WHERE {reference(table, [by])} IN ({listed}) LIMIT 1"
+        return bool(self._con.execute(query).fetchall())
 
     def range_of(self, table: ProfiledTable, column: str) -> tuple[int, int]:
         """Return the lowest and the highest number in a column."""

@@ -15,6 +15,7 @@ class TableLink:
     values that the target lacks, of ``distinct`` ones.
     ``without_self``: a row that refers to itself is the first of several, and has no link. ``form`` is the
     SQL expression of a value (``{v}``) as the target writes it, if it differs: in capitals, with zeros before it.
+    ``absent`` are values such as 0 and *none* in rows that refer to none.
     """
 
     columns: tuple[str, ...]
@@ -28,3 +29,4 @@ class TableLink:
     partial: bool = False
     without_self: bool = False
     form: str = ""
+    absent: tuple[str, ...] = ()

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kbkit.ingestion.inference import forms, name_evidence, names
+from kbkit.ingestion.inference.chance import Numbers
 from kbkit.ingestion.inference.keys import KEY_LOOKS, never_repeats
 from kbkit.ingestion.inference.looks import ProfiledColumn
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.shared_values import PREVIEW, SharedValues
 from kbkit.ingestion.inference.table_link import TableLink
+from kbkit.schema import literal
 
 if TYPE_CHECKING:
     import duckdb
@@ -44,8 +47,38 @@ class UnkeyedLinks:
         self._shared = SharedValues(con)
         self._codes: dict[str, list[str]] = {}
         self._forms: dict[tuple[str, str], str] = {}
+        self._texts: dict[str, Sequence[str]] = {}
+        self._looks: dict[tuple[str, ...], Numbers] = {}
+        self._none: dict[tuple[str, str], Mapping[str, int]] = {}
+        self._differs: dict[tuple[str, str, str], bool] = {}
         self._ranges: dict[tuple[str, str], tuple[int, int]] = {}
         self.unclear: dict[str, Sequence[str]] = {}
+
+    def _lacking(
+        self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable, by: str
+    ) -> tuple[int, int, tuple[str, ...]]:
+        """Return how many different values of a column another table lacks, of how many, without those such as 0 that
+        stand for no reference, and these.
+        """
+        missing, distinct = self._shared.missing(table, [column.name], other, [by])
+        if not missing:
+            return missing, distinct, ()
+        if (table.name, column.name) not in self._none:
+            self._none[table.name, column.name] = self._shared.absent(table, column)
+        found = tuple(self._none[table.name, column.name])
+        if not found or len(found) > missing or len(found) == distinct or self._shared.has_any(other, by, found):
+            return missing, distinct, ()
+        return missing - len(found), distinct - len(found), found
+
+    def _without(
+        self, table: ProfiledTable, column: ProfiledColumn, absent: Sequence[str], form: str
+    ) -> ProfiledColumn:
+        """Return a column, in a form, without values that stand for no reference."""
+        value = column.value if column.kind == "VARCHAR" else f"{column.value}::VARCHAR"
+        kept = f"CASE WHEN {value} NOT IN ({', '.join(map(literal, absent))}) THEN {value} END"
+        rows = sum(self._none[table.name, column.name].values())
+        known = replace(column, value=kept, kind="VARCHAR", count=column.count - rows, missing=column.missing + rows)
+        return forms.in_form(known, form)
 
     def _to_parent(self, table: ProfiledTable, column: ProfiledColumn) -> TableLink | None:
         """Return the link of a column such as ``Parent id`` to the rows of its table by another column than the key,
@@ -77,11 +110,22 @@ class UnkeyedLinks:
             self._ranges[table.name, by] = self._shared.range_of(table, by)
         return self._ranges[table.name, by]
 
-    def _form(self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable, by: str) -> str:
-        """Return the SQL expression of a column's values as another table writes them, empty if they do not differ."""
+    def _form(
+        self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable, by: str, *, names_too: bool = True
+    ) -> str:
+        """Return the SQL expression of a column's values as another table writes them, empty if they do not differ;
+        ``names_too``: also that of few names with other capitals.
+        """
         if (other.name, by) not in self._forms:
             self._forms[other.name, by] = forms.of_all(self._con, other, by)
-        return forms.differing(self._con, table, column, other, by, self._forms[other.name, by])
+        form = self._forms[other.name, by]
+        if form and not forms.is_turned(column, other.columns[by]):
+            known = (table.name, column.name, form)
+            if known not in self._differs:
+                self._differs[known] = forms.differs(self._con, table, column, form)
+            alike = column.look in (other.columns[by].look, "list") and not column.floats
+            return form if alike and self._differs[known] else ""
+        return forms.differing(self._con, table, column, other, by, names_too=names_too)
 
     def _to_code(self, table: ProfiledTable, column: ProfiledColumn, *, own: bool) -> TableLink | None:
         """Return the link of a column to the only other table that has all of its values in a column of addresses or
