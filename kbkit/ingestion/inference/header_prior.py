@@ -16,6 +16,7 @@ _PREPOSITIONS = frozenset(["at", "by", "for", "from", "in", "into", "of", "on", 
 _PLACES = frozenset(["base", "destination", "home", "host", "location", "origin", "place", "seat", "site", "venue"])
 _ROLES = frozenset(["assistant", "backup", "contact", "guide", "principal", "referee", "responsible"])
 """Adjectives and nouns for persons beside :data:`names.ROLES`."""
+_SUPERIORS = frozenset(["boss", "buddy", "chief", "manager", "mentor", "partner", "referrer", "supervisor"])
 _QUANTITIES = frozenset(
     ["age", "altitude", "amount", "area", "attendance", "balance", "bonus", "capacity", "cost", "count", "degree",
      "depth", "discount", "distance", "dose", "duration", "elevation", "fee", "floor", "fraction", "grade", "gain",
@@ -52,6 +53,11 @@ def is_person(column: str) -> bool:
     subject = names.subject(column)
     known = {" ".join(subject), *subject[-1:]} & (_ROLES | names.ROLES)
     return bool(known) or any(map(_is_doer, subject[-1:]))
+
+
+def is_superior(column: str) -> bool:
+    """Return whether a column is named as a role that one person has for another, such as *manager*."""
+    return " ".join(names.subject(column)) in _SUPERIORS
 
 
 @functools.cache

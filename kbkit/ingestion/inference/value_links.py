@@ -13,7 +13,7 @@ from kbkit.ingestion.inference.shared_values import PREVIEW
 from kbkit.ingestion.inference.table_link import TableLink
 from kbkit.ingestion.inference.unkeyed_links import UnkeyedLinks
 
-_SURE = 3.5
+_SURE = 3.25
 """Score from which values are no coincidence."""
 _APART = 1.5
 """Least difference from the score of the next best table."""
@@ -73,12 +73,23 @@ class ValueLinks(UnkeyedLinks):
             self._texts[table.name] = [c.name for c in some if never_repeats(self._con, table, c)]
         return self._texts[table.name]
 
+    def _may_be_other(self, table: ProfiledTable, column: ProfiledColumn) -> bool:
+        """Return whether a column of rows that are no persons is named as a role that a person has in relation to
+        another one: the mentor of a visit.
+        """
+        return header_prior.is_superior(column.name) and not self._is_of_persons(table)
+
+    @staticmethod
+    def _is_of_persons(table: ProfiledTable) -> bool:
+        columns = [*table.columns]
+        said = names.words(table.type)[-1:] in names.PERSONS or names.of_person(columns, table.type) is not None
+        return said or any(names.is_same_global_id(name, "email") for name in columns)
+
     def _fit(self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable) -> float:
         """Return what a table adds to the score of a column: persons to roles of persons, rows with names to others."""
-        itself = other is table and " ".join(names.subject(column.name)) not in names.PARENTS
-        columns = [*other.columns]
-        persons = names.words(other.type)[-1:] in names.PERSONS or names.of_person(columns, other.type) is not None
-        persons = persons or any(names.is_same_global_id(name, "email") for name in columns)
+        said = " ".join(names.subject(column.name)) in names.PARENTS and not self._may_be_other(table, column)
+        itself = other is table and not said
+        persons = self._is_of_persons(other)
         role = names.is_role_of_persons(column.name) or header_prior.is_person(column.name)
         named = persons or any(
             names.is_own_name(c.name, other.type) or c.name in self._keys[other.name]
