@@ -243,9 +243,8 @@ class _Finder(KeyEvidence):
         found = (self._to(table, column, other, own=own, is_name=bool(is_name)) for other in self._tables.values())
         ranked = [one for one in found if one is not None]
         best = max((evidence for evidence, _ in ranked), default=0.0)
-        unsaid = best <= 1 or (
-            all(link.target == table.name for _, link in ranked) and self._may_be_other(table, column)
-        )
+        itself = {link.target for evidence, link in ranked if evidence == best} == {table.name}
+        unsaid = best <= 1 or (itself and self._may_be_other(table, column))
         if unsaid and not own and not is_name and (link := self._by_values(table, column)):
             return self._linked(table, column, link)
         if not ranked or (best == 1 and column.look == "integer" and header_prior.is_relational(column.name)):

@@ -56,11 +56,14 @@ class ValueLinks(UnkeyedLinks):
         return scored[0][1] if scored else None
 
     def _identifying(self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable) -> Iterator[str]:
-        """Yield the columns of a table by which others may refer to its rows."""
+        """Yield the columns of a table by which others may refer to its rows: also texts with other names, if the name
+        of the column says that it refers to something.
+        """
         known = self._targets[other.name]
         yield from (by for by in known if other is not table or by != column.name)
         words = names.words(column.name)
-        for by in () if other is table else self._unique_texts(other):
+        said = other is not table and header_prior.prior(column) > 0
+        for by in self._unique_texts(other) if said else ():
             if by not in known and names.words(by) != words and not header_prior.is_relational(by):
                 yield by
 
