@@ -40,6 +40,8 @@ class ValueLinks(UnkeyedLinks):
         prior = header_prior.prior(column)
         if prior == chance.NEVER or column.look not in ("integer", "text", "address", "list"):
             return None
+        if prior < 0 and column.name in self._targets[table.name]:
+            return None  # a code of its own rows, such as an email
         scored = [
             (score + prior + self._fit(table, column, other), link)
             for other in self._tables.values()
