@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from kbkit.errors import UnknownNameError
 from kbkit.ingestion.inference import chance, header_prior, infer
+from kbkit.ingestion.request import Corrections
 
 Table = dict[str, list[str]]
 Corruption = Callable[[dict[str, Table], random.Random], Mapping[str, str]]
@@ -153,3 +155,12 @@ def test_headers_say_whether_a_column_relates_rows_or_counts_something() -> None
     for name in ("quantity", "order_number", "no_of_seats", "floor", "unit_price", "year"):
         assert header_prior.is_quantity(name), name
         assert not header_prior.is_relational(name), name
+
+
+@pytest.mark.parametrize("given", ["given,surname", "given + surname"])
+def test_names_can_be_in_several_columns(given: str, tmp_path: Path) -> None:
+    (tmp_path / "bees.csv").write_text("id,given,surname\n1,Ann,Lee\n2,Bo,Chen\n")
+    nodes = infer([tmp_path], "test", Corrections(named={"bees": given})).plan.nodes
+    assert [one.named for one in nodes] == [("given", "surname")]
+    with pytest.raises(UnknownNameError, match="nickname"):
+        infer([tmp_path], "test", Corrections(named={"bees": "given,nickname"}))
