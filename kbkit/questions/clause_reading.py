@@ -35,7 +35,8 @@ from kbkit.questions.date_doubts import is_other_date
 from kbkit.questions.day_rules import prepared, with_days
 from kbkit.questions.dropped_parts import dropped_part
 from kbkit.questions.elements import Elements
-from kbkit.questions.lexicon import LITERAL, label_words, stem
+from kbkit.questions.late_links import with_lateness
+from kbkit.questions.lexicon import LITERAL, label_words, related, stem
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.links import Linker
 from kbkit.questions.meanings import SEVERAL_DATES
@@ -104,7 +105,8 @@ class ClauseReader:
         """
         links = self._nouns.linked(question, self._linker.links(question, mentions))
         links = with_amounts(self.elements, question, self._measures.linked(question, links))
-        links = without_ends(self.elements, with_states(self.elements, question, links))
+        links = with_lateness(self.elements, question, with_states(self.elements, question, links))
+        links = without_ends(self.elements, links)
         best = self._read(question, links)
         is_sure = best.is_trusted and best.confidence >= _LEAST_OTHER
         return best if is_sure or best.reason == PAIR else self._by_other_links(question, best)
@@ -232,12 +234,12 @@ class ClauseReading:
         """The other unexplained content words."""
         words = [word for word in self.clauses.unexplained if word not in self.verbs or self.is_unmet]
         words += self._verbs.misread
-        hops, followed = self.elements.all[: self.elements.hops], self.planner.doubts.followed
-        names = {hop.name for hop in hops if hop.label in followed} if words else ()
-        said = {stem(word) for name in names for word in label_words(name)}
-        similar, labels = self.elements.labels.similarity, [*followed]
-        words = [word for word in words if stem(word) not in said]  # an author of papers, by paper_authors
-        return [word for word in words if not labels or max(similar(word)[labels]) < LITERAL]  # own, by horse_owners
+        labels = [*self.planner.doubts.followed | self._verbs.labels] if words else []
+        names = {one.name for one in self.elements.all if one.label in labels}
+        said = {stem(word) for name in names for word in label_words(name)}  # an author of papers, by paper_authors
+        words = [word for word in words if not any(related(stem(word), one) for one in said)]  # own, by horse_owners
+        similar = self.elements.labels.similarity
+        return [word for word in words if not labels or max(similar(word)[labels]) < LITERAL]
 
     @property
     def is_trusted(self) -> bool:

@@ -43,6 +43,11 @@ class ClauseVerbs:
         return [verb for verb in verbs if self.tree is None or is_fitting(self.elements, verb, *self._said)]
 
     @property
+    def labels(self) -> set[int]:
+        """The labels of the expression."""
+        return self._said[0]
+
+    @property
     def misread(self) -> list[str]:
         """The verbs that say how what is counted or lacking is related, and words of other relations."""
         if self.tree is None:

@@ -12,6 +12,7 @@ from kbkit.english.question_words import FUNCTION_WORDS, PLAIN_WORDS, PRICES
 from kbkit.questions.attribute_tests import ConditionPart
 from kbkit.questions.clauses import BE, L, Restriction, Rewriter, V, is_type
 from kbkit.questions.label_option import LabelOption
+from kbkit.questions.late_links import LATENESS
 from kbkit.questions.lexicon import label_words
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.measure_rules import MeasureTests
@@ -58,6 +59,7 @@ _OWN = (
 """Words before the first attribute."""
 _SOLD = "sell|sells|sold|selling"
 _DAY = re.compile(r"\b(?:date|day|due|deadline)\b")
+_TWO = 2
 _DENIED = ("not", "never", "t", "no", "without")
 
 
@@ -118,6 +120,19 @@ def pairs(at: Rewriter) -> None:
         return link.text.casefold() if link and re.fullmatch(_THAN, link.text.casefold()) else None
 
     mine, other = rf"{_OWN}(?P<mine>{L})", rf"{_ITS}(?P<other>{L})"
+
+    def late(match: re.Match[str]) -> str | None:
+        link, before = at.link(match["late"]), at.link(match["before"])
+        if link is None or link.text not in LATENESS or len({one.attribute for one in link.labels}) != _TWO:
+            return None
+        done, due = (replace(link, labels=(option,)) for option in link.labels)
+        op = LATENESS[link.text]
+        sign = at.restrict(PairRestriction(done, op, operand="pair", other=due, compared="times"))
+        is_said = before is not None and done.labels[0].attribute in {one.attribute for one in before.attributes()}
+        is_dated = bool(re.match(r" (?:in|on|during|since|before|after|between) (?!<L)", match.string[match.end() :]))
+        return f"{sign} {'' if before is None or (is_said and not is_dated) else match['before']}"
+
+    at.apply(rf"(?:(?P<before>{L}) (?:(?:something|anything|things|it|them) )?)?(?P<late>{L})", late)
     at.apply(rf"(?P<word>{L})(?= than {other} )", plain)  # higher, where a column is called high
     kind = rf" (?:(?:the|a|an|their|his|her|its|any|some) )?(?P<kind>{L})"
     value = rf" of (?:the )?(?P<value>(?:<L\d+> )?{V})"

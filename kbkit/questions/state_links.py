@@ -18,7 +18,7 @@ OPEN = frozenset("open ongoing current currently active unfinished unresolved ou
 """Words for what has begun and not ended."""
 ENDED = frozenset("finished completed ended concluded former past".split())  # noqa: SIM905
 """Words for what has ended."""
-_ENDS = frozenset(
+ENDS = frozenset(
     map(
         stem,
         [
@@ -114,7 +114,7 @@ def ending(elements: Elements, kind: int) -> LabelOption | None:
         return None
     dates = [a.name for a in node_type.attributes if a.type.startswith(("DATE", "TIMESTAMP"))]
     known = {name: elements.is_optional(kind, name) for name in dates}
-    ends = [name for name, is_optional in known.items() if is_optional and _ENDS & {*map(stem, label_words(name))}]
+    ends = [name for name, is_optional in known.items() if is_optional and ENDS & {*map(stem, label_words(name))}]
     if len(ends) != 1 or all(known.values()):
         return None
     return LabelOption(kind, ends[0], 1.0, True, is_date=True, is_optional=True, is_year=True)

@@ -42,6 +42,9 @@ READ = {
     "repairs finished on the promised date": "SELECT 'Bent wheel'",
     "repairs finished by the promised date": "SELECT title FROM repair WHERE date(finished_at) <= promised_date",
     "How many wheel repairs were finished before the promised date?": "SELECT 1",
+    "repairs finished late": f"SELECT title FROM repair WHERE {_LATE}",
+    "How many wheel repairs were finished on time?": "SELECT count(*) FROM repair WHERE kind = 'wheel' "
+    "AND date(finished_at) <= promised_date",
     "Which mechanics have repairs finished after the promised date?": "VALUES ('Rita Moss'), ('Tove Lind')",
     "Which mechanic finished repairs after the promised date?": "VALUES ('Rita Moss'), ('Tove Lind')",
     # numbers
@@ -69,7 +72,7 @@ READ = {
 REFUSED = {
     "repairs finished two days after the promised date": "",
     "repairs that were not finished after the promised date": "'after'",
-    "repairs finished late": "",
+    "repairs that were not finished late": "",
     "repairs finished after the invoice date": "'invoice date'",
     "repairs closed after the promised date": "'after'",
     "repairs finished after the estimated hours": "a comparison of finished_at and estimated_hours",
