@@ -123,7 +123,10 @@ class AttributeTests(Meanings):
         if self._type_of(option).endswith(("INT", "INTEGER")) and not self.elements.is_yearly(
             option.type, option.attribute
         ):
-            return ConditionPart(option.type, (Condition(option.attribute, "=", (0,)),))  # bookings with no children
+            known_nodes, zero = Nodes(self.elements.types[option.type].name), Condition(option.attribute, "=", (0,))
+            if len(AnswerSet(self.elements.session, Filter(known_nodes, (zero,)))):
+                return ConditionPart(option.type, (zero,))  # bookings with no children
+            return self._without(option, near)  # panels with no warranty
         if self.elements.is_yearly(option.type, option.attribute):
             return ConditionPart(option.type, (Condition(option.attribute, "missing", ()),))  # films without a year
         known = next((a for a in self.elements.types[option.type].attributes if a.name == option.attribute), None)

@@ -63,7 +63,8 @@ _SPELLINGS = (
     (re.compile("(?<=licen|defen|offen)c$"), "s"),
 )
 """What stems of words in British spelling have in American spelling: paediatr, colour, organis, centr, licenc."""
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])(?!(?<=\b[a-z])[A-Z][a-z]?\b)")
+"""Where a capital begins a word, but not in units: kW, kWh, pH."""
 _SEGMENT = re.compile(r"[/.:#]")
 _CACHE = 50_000
 """Maximum number of words whose similarities are kept."""
@@ -191,8 +192,8 @@ class KindLabels:
         result = np.zeros(self.count)
         if not self.count:
             return result
-        cosines = (self._vectors @ _embedded(word).T).max(1)
-        np.maximum.at(result, self._owners, cosines)
+        if any(map(str.isalpha, word)):  # the vectors of digits say nothing
+            np.maximum.at(result, self._owners, (self._vectors @ _embedded(word).T).max(1))
         for text, factor in _parts(word):
             for known, labels in self._stems.items():
                 strength = factor * related(text, known)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from kbkit.questions.units import UNITS
+
 _INTRODUCTION = re.compile(r"^[^:?]{0,30}\bquestion\b[^:?]{0,10}:\s+", re.I)
 """What announces a question: ``Quick question: ...``."""
 _DATA = r"(?:database|data ?base|data ?set|data|knowledge base)"
@@ -73,14 +75,23 @@ def with_currency(text: str) -> str:
 
 
 _SHORT = ((re.compile(r"\bw/o\b", re.I), "without"), (re.compile(r"\bw/(?=\s|\w)", re.I), "with "))
-_SO_FAR = re.compile(r"\s+so far(?=\s*[?.!]*\s*$)", re.I)
+_FILLER = re.compile(r"\s+so far(?=\s*[?.!]*\s*$)|\s+(?:actually|really)\b", re.I)
+"""Words that say nothing."""
+
+
+_ONE_UNIT = re.compile(
+    rf"(?<=\b(?:than|over|nder|bove|elow|east|most) )(half )?an? ({'|'.join(one for one in UNITS if len(one) > 3)})\b",
+    re.I,
+)
+"""One or half a unit after a comparison: *more than an hour*."""
 
 
 def in_full(text: str) -> str:
-    """Return a question with short words written in full, without *so far*: ``w/o``."""
+    """Return a question with short words written in full, without fillers: ``w/o``."""
     for pattern, word in _SHORT:
         text = pattern.sub(word, text)
-    return _SO_FAR.sub("", text)
+    text = _ONE_UNIT.sub(lambda found: f"{'0.5' if found[1] else '1'} {found[2]}", text)
+    return _FILLER.sub("", text)
 
 
 def without_introduction(text: str) -> str:

@@ -22,6 +22,7 @@ from kbkit.questions.comparison_rules import averages, comparisons, prices, rang
 from kbkit.questions.condition_rules import values
 from kbkit.questions.day_rules import days
 from kbkit.questions.label_option import LabelOption
+from kbkit.questions.lexicon import label_words
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.measure_rules import measures
 from kbkit.questions.number_rules import equal_numbers, numbers_left
@@ -51,8 +52,8 @@ _EVENT = 0.85
 """Least score of a type that a verb is derived from: *adopted*, of adoptions."""
 _WHOLE = 0.8
 """Score of a label from which a word is more than a part of it."""
-_LEAST_ASKED = 0.6
-"""Least score of an attribute that is asked for."""
+_ADDED = frozenset("amount value quantity volume revenue sales turnover income spending takings".split())  # noqa: SIM905
+"""Words of numbers that are added up for each group."""
 _POSSESSIVES = ("their", "its", "his", "her")
 _EACH = ("each", "every", "any", "per")
 
@@ -90,6 +91,17 @@ def _groups(at: Rewriter) -> None:
         return f"<T0> <C{match['number']}> {match['rest']}"
 
     at.apply(rf"(?<=^ )(?:(?:the )?number(?: of)? |how many )?<C(?P<number>\d+)>{rest}", headed)
+
+    def summed(match: re.Match[str]) -> str | None:
+        """``donation value by kind of donor``."""
+        label = at.link(match["summed"])
+        best = label.attributes()[0] if label is not None and not is_type(label) and label.attributes() else None
+        if at.clauses.targets or best is None or not best.is_number or _ADDED.isdisjoint(label_words(best.attribute)):
+            return None
+        at.clauses.targets.append(AskedTarget(label, "sum"))
+        return f"{match['before']}<T0> {match['rest']}"
+
+    at.apply(rf"(?<=^ )(?P<before>(?:<C\d+> )*)(?P<summed>{L}){rest}", summed)
     is_of_groups = bool(at.clauses.most) or any(target.total for target in at.clauses.targets)
 
     def use(match: re.Match[str]) -> str | None:
@@ -189,11 +201,10 @@ def _is_told(clauses: Clauses, text: str, link: QuestionLink) -> bool:
 
 def _is_said_of_type(at: Rewriter, text: str, part: str, link: QuestionLink) -> bool:
     """Return whether a label describes nodes and is not asked for: *orders that are still open*, *out of stock*."""
-    if link.labels[0].score < _LEAST_ASKED and link.text != "when":
-        return True
     if link.labels[0].attribute in ("name", "key"):
         return False
-    if link.labels[0].is_date and " " not in link.text and re.search(rf" {part} <L", text):
+    is_next = bool(re.search(rf" {part} <L", text)) and int(part[2:-1]) not in at.commas
+    if link.labels[0].is_date and " " not in link.text and is_next:
         return True  # open work orders
     said = re.search(rf" (?P<type>{L}) (?:(?:that|which|who) )?(?:is|are|was|were) (?:(?!<)\w+ ){{0,2}}{part} $", text)
     return bool(re.search(f" out of {part} ", text)) or (said is not None and is_type(at.link(said["type"])))
@@ -253,6 +264,8 @@ def _is_noun(at: Rewriter, parts: Sequence[str], place: int) -> bool:  # noqa: P
     is_modifier &= not before.startswith(("<L", "<T")) and before not in ("who", "that")
     if after.startswith("<L") and (is_modifier or before in ("which", "what", "whose")):
         return True  # ukraine winning songs, what blood type
+    if before in ("which", "what") and parts[place - 2 : place - 1] == ["and"]:
+        return True  # and what make is it
     is_first = not any(one.startswith("<") for one in parts[:place])
     return before in ("which", "what") and is_first and not clauses.targets  # in which rooms
 
@@ -336,11 +349,15 @@ def _done(at: Rewriter) -> None:
 
 def _unread(at: Rewriter, question: Question, references: list[str]) -> None:
     """Note what no rule reads: second questions, negative numbers, pronouns without a noun, capital letters."""
-    second = re.search(r" (?:and|or) (?:(?!<)\w+ )?(who|whom|where|when|why|how)(?= )", at.text)
+    place = rf"where (?:(?:is|are|was|were|the|its|their|his|her) )*{L} "
+    second = re.search(rf" (?:and|or) (?!{place})(?:(?!<)\w+ )?(who|whom|where|when|why|how)(?= )", at.text)
     second = second or re.match(r" (?:and |so )?(why) ", at.text)
     if re.search(r"(?<!\S)[-\u2212]\d", question.text):
         at.clauses.unread.append("a negative number")
     manner = re.match(r" (?:and |so )?(how) (?:did|do|does|is|are|was|were|can) ", at.text)
+    asked = [option for target in at.clauses.targets if target.label for option in target.label.labels[:1]]
+    if asked and not any(option.is_number or option.is_boolean for option in asked):
+        manner = None  # how does Ann pay: by a payment_method
     at.clauses.unread += [f"'{found[1]}'" for found in (second, manner) if found]
     if at.clauses.is_who:
         references = [word for word in references if word != "their"]

@@ -29,11 +29,24 @@ _OF_LABELS = (
 """Units that only names of columns have, which are not converted."""
 UNITS = {
     **_units(
-        "time", ms_msec_millisecond="1", sec_second="1000", min_minute="60000", hour_hr_hrs="3600000", day="86400000"
+        "time",
+        ms_msec_millisecond="1",
+        sec_second="1000",
+        min_minute="60000",
+        hour_hr_hrs="3600000",
+        day="86400000",
+        week="604800000",
     ),
     **_units("length", nm_nanometer_nanometre="0.000001", um_micrometer_micrometre_micron="0.001"),
     **_units("length", mm_millimeter_millimetre="1", cm_centimeter_centimetre="10", meter_metre_m="1000"),
-    **_units("length", km_kms_kilometer_kilometre="1000000", mile="1609344", foot_feet_ft="304.8", inch_inche="25.4"),
+    **_units(
+        "length",
+        km_kms_kilometer_kilometre="1000000",
+        mile="1609344",
+        nmi="1852000",
+        foot_feet_ft="304.8",
+        inch_inche="25.4",
+    ),
     **_units(
         "area", m2="1", ha_hectare="10000", km2="1000000", ft2="0.09290304", acre="4046.8564224", mi2="2589988.110336"
     ),
