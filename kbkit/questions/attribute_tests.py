@@ -123,8 +123,8 @@ class AttributeTests(Meanings):
         if self._type_of(option).endswith(("INT", "INTEGER")) and not self.elements.is_yearly(
             option.type, option.attribute
         ):
-            known_nodes, zero = Nodes(self.elements.types[option.type].name), Condition(option.attribute, "=", (0,))
-            if len(AnswerSet(self.elements.session, Filter(known_nodes, (zero,)))):
+            every, zero = Nodes(self.elements.types[option.type].name), Condition(option.attribute, "=", (0,))
+            if len(AnswerSet(self.elements.session, Filter(every, (zero,)))):
                 return ConditionPart(option.type, (zero,))  # bookings with no children
             return self._without(option, near)  # panels with no warranty
         if self.elements.is_yearly(option.type, option.attribute):

@@ -59,7 +59,8 @@ _OWN = (
 """Words before the first attribute."""
 _SOLD = "sell|sells|sold|selling"
 _DAY = re.compile(r"\b(?:date|day|due|deadline)\b")
-_TWO = 2
+_DONE_AND_DUE = 2
+"""Dates of what is late."""
 _DENIED = ("not", "never", "t", "no", "without")
 
 
@@ -119,7 +120,7 @@ def pairs(at: Rewriter) -> None:
 
     def late(match: re.Match[str]) -> str | None:
         link, before = at.link(match["late"]), at.link(match["before"])
-        if link is None or link.text not in LATENESS or len({one.attribute for one in link.labels}) != _TWO:
+        if link is None or link.text not in LATENESS or len({one.attribute for one in link.labels}) != _DONE_AND_DUE:
             return None
         done, due = (replace(link, labels=(option,)) for option in link.labels)
         op = LATENESS[link.text]

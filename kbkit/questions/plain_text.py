@@ -75,12 +75,16 @@ def with_currency(text: str) -> str:
 
 
 _SHORT = ((re.compile(r"\bw/o\b", re.I), "without"), (re.compile(r"\bw/(?=\s|\w)", re.I), "with "))
-_FILLER = re.compile(r"\s+so far(?=\s*[?.!]*\s*$)|\s+(?:actually|really)\b", re.I)
-"""Words that say nothing."""
+_SO_FAR = re.compile(r"\s+so far(?=\s*[?.!]*\s*$)", re.I)
+_ADVERB = re.compile(r"\b(never|not|do|does|did|has|have|had|is|are|was|were|that|which|who) (?:actually|really)\b")
+"""Adverbs that say nothing, where they are no part of a title."""
 
 
+_SHORT_UNIT = 3
+"""Letters of units that are short words for others."""
 _ONE_UNIT = re.compile(
-    rf"(?<=\b(?:than|over|nder|bove|elow|east|most) )(half )?an? ({'|'.join(one for one in UNITS if len(one) > 3)})\b",
+    r"\b(?P<op>than|over|under|above|below|least|most) (?P<half>half )?an? "
+    rf"(?P<unit>{'|'.join(one for one in UNITS if len(one) > _SHORT_UNIT)})\b",
     re.I,
 )
 """One or half a unit after a comparison: *more than an hour*."""
@@ -90,8 +94,8 @@ def in_full(text: str) -> str:
     """Return a question with short words written in full, without fillers: ``w/o``."""
     for pattern, word in _SHORT:
         text = pattern.sub(word, text)
-    text = _ONE_UNIT.sub(lambda found: f"{'0.5' if found[1] else '1'} {found[2]}", text)
-    return _FILLER.sub("", text)
+    text = _ONE_UNIT.sub(lambda one: f"{one['op']} {'0.5' if one['half'] else '1'} {one['unit']}", text)
+    return _SO_FAR.sub("", _ADVERB.sub(r"\1", text))
 
 
 def without_introduction(text: str) -> str:

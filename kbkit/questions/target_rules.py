@@ -264,8 +264,6 @@ def _is_noun(at: Rewriter, parts: Sequence[str], place: int) -> bool:  # noqa: P
     is_modifier &= not before.startswith(("<L", "<T")) and before not in ("who", "that")
     if after.startswith("<L") and (is_modifier or before in ("which", "what", "whose")):
         return True  # ukraine winning songs, what blood type
-    if before in ("which", "what") and parts[place - 2 : place - 1] == ["and"]:
-        return True  # and what make is it
     is_first = not any(one.startswith("<") for one in parts[:place])
     return before in ("which", "what") and is_first and not clauses.targets  # in which rooms
 
