@@ -41,10 +41,12 @@ class SeveralPlanner(Planner):
 
     def _of_amount(self, tree: Expression) -> Expression:
         """Return the sum of an amount for each group: *donation value by kind of donor* asks for no pairs of both."""
-        is_rows = isinstance(tree, Aggregate) and tree.op == "values" and len(tree.groups) > 1
-        if not isinstance(tree, Aggregate) or not is_rows or self._tokens.count("by") != 1 or "and" in self._tokens:
+        if not isinstance(tree, Aggregate) or tree.op != "values" or tree.order:
             return tree
-        first, *groups = tree.groups
+        rows = tree.groups or tuple(Group(column.measure) for column in tree.columns)
+        if len(rows) < 2 or self._tokens.count("by") != 1 or "and" in self._tokens:
+            return tree
+        first, *groups = rows
         number = LabelOption(self._kind_of(tree.source), first.measure) if isinstance(first.measure, str) else None
         labels = [target.label for target in self.clauses.targets if target.label is not None]
         is_first = bool(labels) and labels[0].last < list(self._tokens).index("by") + 1

@@ -22,7 +22,6 @@ from kbkit.questions.comparison_rules import averages, comparisons, prices, rang
 from kbkit.questions.condition_rules import values
 from kbkit.questions.day_rules import days
 from kbkit.questions.label_option import LabelOption
-from kbkit.questions.lexicon import label_words
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.measure_rules import measures
 from kbkit.questions.number_rules import equal_numbers, numbers_left
@@ -52,8 +51,6 @@ _EVENT = 0.85
 """Least score of a type that a verb is derived from: *adopted*, of adoptions."""
 _WHOLE = 0.8
 """Score of a label from which a word is more than a part of it."""
-_ADDED = frozenset("amount value quantity volume revenue sales turnover income spending takings".split())  # noqa: SIM905
-"""Words of numbers that are added up for each group."""
 _POSSESSIVES = ("their", "its", "his", "her")
 _EACH = ("each", "every", "any", "per")
 
@@ -91,17 +88,6 @@ def _groups(at: Rewriter) -> None:
         return f"<T0> <C{match['number']}> {match['rest']}"
 
     at.apply(rf"(?<=^ )(?:(?:the )?number(?: of)? |how many )?<C(?P<number>\d+)>{rest}", headed)
-
-    def summed(match: re.Match[str]) -> str | None:
-        """``donation value by kind of donor``."""
-        label = at.link(match["summed"])
-        best = label.attributes()[0] if label is not None and not is_type(label) and label.attributes() else None
-        if at.clauses.targets or best is None or not best.is_number or _ADDED.isdisjoint(label_words(best.attribute)):
-            return None
-        at.clauses.targets.append(AskedTarget(label, "sum"))
-        return f"{match['before']}<T0> {match['rest']}"
-
-    at.apply(rf"(?<=^ )(?P<before>(?:<C\d+> )*)(?P<summed>{L}){rest}", summed)
     is_of_groups = bool(at.clauses.most) or any(target.total for target in at.clauses.targets)
 
     def use(match: re.Match[str]) -> str | None:
