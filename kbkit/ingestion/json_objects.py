@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,10 +26,26 @@ _SAME = 0.8
 """Fraction of the fields of two kinds of objects that must be the same, if they are of one kind."""
 _FEW = 3
 """Fields up to which kinds of objects are of one kind only if they share an identifier: many have an id and a name."""
+_REPEATED = 8
+"""One of so many names of objects must be there before, if they are names of things that several records have."""
 _ROLES = {"assignee", "assignees", "author", "authors", "creator", "owner", "reporter", "reviewer", "sender", "editor"}
 _OF_PERSONS = {"login", "email", "emailAddress", "username", "displayName", "accountId"}
 IDS = ("id", "_id", "@id", "uuid", "guid", "key", "accountId", "account_id", "userId", "user_id", "code", "slug")
 NAMES = ("name", "title", "label", "displayName", "display_name", "login", "username")
+
+
+@dataclass(frozen=True)
+class RecordTable:
+    """Rows of one kind. ``key`` is the column that identifies them, empty if none does.
+
+    ``links`` maps columns to the table and the column of the rows that they refer to; without a table, no row has them.
+    ``named`` is the column of names, if it is known.
+    """
+
+    rows: Sequence[dict[str, Any]]
+    key: str = ""
+    links: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    named: str = ""
 
 
 @dataclass
@@ -46,12 +62,15 @@ class RecordObjects:
         return {name for _, one in self.objects for name in one}
 
 
-def kinds_of(rows: Iterable[Row]) -> list[RecordObjects]:
-    """Return the objects of all records by their path; paths at which there is anything else are left out."""
+def kinds_of(rows: Iterable[Row], parts: Collection[Path] = ()) -> list[RecordObjects]:
+    """Return the objects of all records by their path; paths at which there is anything else are left out.
+
+    ``parts`` are the paths of objects with an identifier that are parts of their record.
+    """
     found: dict[Path, RecordObjects] = {}
     mixed: set[Path] = set()
     for number, row in enumerate(rows):
-        for path, value in _fields(row):
+        for path, value in _fields(row, parts):
             if value is None or value == []:
                 continue
             listed = isinstance(value, list)
@@ -64,11 +83,11 @@ def kinds_of(rows: Iterable[Row]) -> list[RecordObjects]:
     return [kind for path, kind in found.items() if path not in mixed]
 
 
-def _fields(row: Row, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+def _fields(row: Row, parts: Collection[Path] = (), path: Path = ()) -> Iterator[tuple[Path, Any]]:
     for name, value in row.items():
         yield (*path, name), value
-        if isinstance(value, dict) and has_more(value, path):
-            yield from _fields(value, (*path, name))
+        if isinstance(value, dict) and (has_more(value, path) or (*path, name) in parts):
+            yield from _fields(value, parts, (*path, name))
 
 
 def has_more(one: Row, path: Path) -> bool:
@@ -104,11 +123,20 @@ def addressed_field(objects: Sequence[Row]) -> str:
     return named[0] if named else ""
 
 
-def is_reference(kind: RecordObjects, name: str) -> bool:
-    """Return whether objects have in a field objects with an identifier, and nothing else."""
+def refers_to(kind: RecordObjects, name: str) -> bool:
+    """Return whether objects have in a field objects with an identifier."""
     inside = [one[name] for _, one in kind.objects if one.get(name) is not None]
-    alone = all(isinstance(one, dict) and all(isinstance(value, _SCALARS) for value in one.values()) for one in inside)
-    return bool(inside) and alone and key_of(RecordObjects((name,), False, [(0, one) for one in inside])) != ""
+    objects = bool(inside) and all(isinstance(one, dict) for one in inside)
+    return objects and key_of(RecordObjects((name,), False, [(0, one) for one in inside])) != ""
+
+
+def names_things(kind: RecordObjects, name: str) -> bool:
+    """Return whether the names of objects in lists are those of things that several records have, as ingredients are,
+    rather than of parts of each record, such as its chapters, or of things that are called alike by chance.
+    """
+    names = [(number, one[name]) for number, one in kind.objects]
+    repeated = len(names) - len({of for _, of in names})
+    return name != "title" and len({*names}) == len(names) and _REPEATED * repeated >= len(names)
 
 
 def named_pair(kind: RecordObjects) -> tuple[str, str, str] | None:

@@ -17,7 +17,6 @@ import itertools
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from kbkit.ingestion import json_markers
@@ -27,15 +26,13 @@ from kbkit.ingestion.json_objects import (
     NAMES,
     Path,
     RecordObjects,
+    RecordTable,
     Row,
-    are_named,
     free_name,
     has_more,
-    identifier_in,
     identifiers,
     is_functional,
     is_in_all,
-    is_reference,
     is_scalar,
     join_group,
     key_of,
@@ -44,36 +41,23 @@ from kbkit.ingestion.json_objects import (
     name_of,
     name_persons,
     named_pair,
+    names_things,
+    refers_to,
     same_fields,
     shared_name,
 )
+from kbkit.ingestion.json_plain import plain_rows
+from kbkit.ingestion.json_same import linked
+from kbkit.ingestion.json_stubs import OUTERMOST, KnownRecords, Stubs, is_part, named_stubs, stubs
 from kbkit.ingestion.json_trees import field_of_tree, tree
 
 MAIN = ""
 """The name of the table of the records themselves."""
-_WRAPPERS = ("fields", "attributes", "properties", "_source")
-"""Fields with the fields of a record, beside its identifier."""
 _ALIASES = ("aliases", "alternateNames", "alternate_names", "synonyms", "otherNames", "other_names")
 _MOST_KINDS = 200
 """Places of objects in a record: the names of more are data, such as keys of a map, and the objects stay."""
 _FEWEST_NAMES = 2
 """Names of fields that are those of records, from which this is no coincidence."""
-_MOST_BESIDE = 6
-"""Fields beside a wrapper: the id, the type, the address of a record."""
-
-
-@dataclass(frozen=True)
-class RecordTable:
-    """Rows of one kind. ``key`` is the column that identifies them, empty if none does.
-
-    ``links`` maps columns to the table and the column of the rows that they refer to; without a table, no row has them.
-    ``named`` is the column of names, if it is known.
-    """
-
-    rows: Sequence[dict[str, Any]]
-    key: str = ""
-    links: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    named: str = ""
 
 
 def split(rows: Sequence[Row], name: str, *, elements: bool = False) -> dict[str, RecordTable]:
@@ -83,8 +67,7 @@ def split(rows: Sequence[Row], name: str, *, elements: bool = False) -> dict[str
     """
     if models := json_markers.models(rows):
         return {one: RecordTable(of_model, json_markers.MODEL_KEY) for one, of_model in models.items()}
-    plain = [_unwrapped(json_markers.plain(row)) for row in rows]
-    plain = _with_objects([_with_named_objects(row) for row in plain])
+    plain = plain_rows(rows)
     of_tree = tree(plain, inside) if (inside := field_of_tree(plain, name)) else None
     found = _Splitter(of_tree.rows if of_tree else plain, name, elements=elements).tables()
     if of_tree:
@@ -98,56 +81,6 @@ def records_of_kind(rows: Sequence[dict[str, Any]], name: str, taken: Iterable[s
     return _Splitter(list(rows), name, taken).tables()
 
 
-def _with_named_objects(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a record with an object for each name alone in a list of objects with names."""
-    changed = {}
-    for name, value in row.items():
-        if isinstance(value, list) and {str, dict} == set(map(type, value)):
-            objects = [one for one in value if isinstance(one, dict)]
-            if are_named(objects):
-                changed[name] = [{"name": one} if isinstance(one, str) else one for one in value]
-    return {**row, **changed} if changed else row
-
-
-def _with_objects(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return records with an object for an identifier alone, in a field that has the whole object in other records."""
-    whole: dict[str, list[dict[str, Any]]] = {}
-    kinds: dict[str, set[type]] = {}
-    for row in rows:
-        for name, value in row.items():
-            if isinstance(value, dict):
-                whole.setdefault(name, []).append(value)
-            if value is not None:
-                kinds.setdefault(name, set()).add(type(value))
-    keys: dict[str, str] = {}
-    for name in (name for name in whole if kinds[name] == {dict, str}):
-        key = next((one for one in IDS if all(isinstance(each.get(one), str) for each in whole[name])), "")
-        keys |= {name: key} if key else {}
-    alone = ({name: {keys[name]: row[name]} for name in keys if isinstance(row.get(name), str)} for row in rows)
-    return [{**row, **objects} for row, objects in zip(rows, alone, strict=True)] if keys else rows
-
-
-def _unwrapped(row: Row) -> dict[str, Any]:
-    """Return a record with the fields of its only wrapper as its own, unless it has such fields."""
-    wrapper = next((name for name in _WRAPPERS if isinstance(row.get(name), dict)), "")
-    others = {name: value for name, value in row.items() if name != wrapper}
-    if not wrapper or set(others) & set(row[wrapper]) or len(others) > _MOST_BESIDE:
-        return _translated(row)
-    return _translated({**others, **row[wrapper]})
-
-
-def _translated(row: Row) -> dict[str, Any]:
-    """Return a record with the English name in place of an object of names in several languages."""
-    result: dict[str, Any] = {}
-    for name, value in row.items():
-        is_one = isinstance(value, dict) and name in NAMES and isinstance(value.get("en"), str) and len(value) > 1
-        if is_one and all(len(code) == len("en") for code in value) and f"{name}_languages" not in row:
-            result |= {name: value["en"], f"{name}_languages": value}
-        else:
-            result[name] = value
-    return result
-
-
 def _common_parts(path: str, other: str) -> int:
     """Return how many parts two paths have in common at their start."""
     pairs = zip(path.split("/"), other.split("/"), strict=False)
@@ -156,7 +89,7 @@ def _common_parts(path: str, other: str) -> int:
 
 class _Splitter:
     """Splits the records called ``name``; ``above`` are the names of tables outside of them, ``level`` how deep they
-    are in other records.
+    are in other records; ``known`` are the records outside, for which objects may stand.
     """
 
     def __init__(
@@ -167,6 +100,7 @@ class _Splitter:
         level: int = 0,
         *,
         elements: bool = False,
+        known: Sequence[KnownRecords] = (),
     ) -> None:
         self._elements = elements
         self._rows, self._name, self._above, self._level = rows, name, frozenset(above), level
@@ -177,10 +111,12 @@ class _Splitter:
         self._kept: set[Path] = set()
         self._links: dict[str, tuple[str, str]] = {}
         self._by_name: dict[str, list[Any]] = {}
+        self._known = [KnownRecords.of(MAIN, rows), *known]
+        self._parts: set[Path] = set()
 
     def tables(self) -> dict[str, RecordTable]:
         """Return the tables, that of the records first."""
-        kinds = [kind for kind in kinds_of(self._rows) if kind.objects]
+        kinds = self._kinds()
         if len(kinds) > _MOST_KINDS:
             return {MAIN: RecordTable(self._rows)}
         entities: list[tuple[list[RecordObjects], str]] = []
@@ -191,8 +127,8 @@ class _Splitter:
                 continue
             if not kind.listed and self._refers_by_names(kind):
                 self._edges_of_names(kind)
-            elif key and self._is_own(kind, key):
-                self._replace(kind, key, MAIN, key)
+            elif key and (own := stubs(kind, key, self._known)):
+                self._stand_for(kind, own)
             elif key and is_functional([kind], key) and len(kind.fields) > 1:
                 join_group(entities, kind, key)
             elif kind.listed:
@@ -203,7 +139,17 @@ class _Splitter:
             for kind in group:
                 self._replace(kind, key, name, key)
         main = [self._reduced(row) for row in self._rows]
-        return {MAIN: RecordTable(main, "", self._links), **self._tables}
+        found = {MAIN: RecordTable(main, "", self._links), **self._tables}
+        return {name: linked(table, OUTERMOST, MAIN) for name, table in found.items()} if not self._level else found
+
+    def _kinds(self) -> list[RecordObjects]:
+        """Return the objects inside of the records, without those that are parts of their record."""
+        while True:
+            kinds = [kind for kind in kinds_of(self._rows, self._parts) if kind.objects]
+            parts = {kind.path for kind in kinds if kind.path not in self._parts and is_part(kind, kinds)}
+            if not parts:
+                return [kind for kind in kinds if kind.path not in self._parts]
+            self._parts |= parts
 
     def _add(
         self, name: str, rows: list[dict[str, Any]], key: str, links: Mapping[str, tuple[str, str]] | None = None
@@ -213,7 +159,11 @@ class _Splitter:
         if self._level >= DEEPEST:
             return
         above = {*self._above, self._name, *self._tables}
-        inside = _Splitter(rows, name, above, self._level + 1, elements=self._elements).tables()
+        outside = [
+            dataclasses.replace(one, table=(one.table or self._name) if self._level else one.table or OUTERMOST)
+            for one in self._known
+        ]
+        inside = _Splitter(rows, name, above, self._level + 1, elements=self._elements, known=outside).tables()
         main = inside.pop(MAIN)
         own = {column: (to or name, by) for column, (to, by) in main.links.items()}
         self._tables[name] = RecordTable(main.rows, key, {**own, **(links or {})})
@@ -221,11 +171,16 @@ class _Splitter:
             known = {column: (to or name, by) for column, (to, by) in table.links.items()}
             self._tables[part] = RecordTable(table.rows, table.key, known)
 
-    def _is_own(self, kind: RecordObjects, key: str) -> bool:
-        """Return whether objects are records themselves, such as the parent of an issue."""
-        own = {identifier_in(row.get(key)) for row in self._rows}
-        fields = {name for row in self._rows for name in row}
-        return kind.fields <= fields and all(identifier_in(one[key]) in own for _, one in kind.objects)
+    def _stand_for(self, kind: RecordObjects, of: Stubs) -> None:
+        """Replace objects by references to the records for which they stand."""
+        if of.new and of.table == MAIN and of.by == self._ids:
+            self._rows = [*self._rows, *({**one} for one in of.new)]
+            self._id_values = [*self._id_values, *(one[of.by] for one in of.new)]
+            self._known[0] = KnownRecords.of(MAIN, self._rows)
+        if of.own and self._ids:
+            self._edges(kind, of.by, (of.table, of.by), {*of.own})
+        else:
+            self._replace(kind, of.by, of.table, of.by)
 
     def _children(self, kind: RecordObjects) -> None:
         """Make a table of the objects of lists, which belong to their record."""
@@ -242,25 +197,27 @@ class _Splitter:
         if by and (kind.fields == {by} or name in _ALIASES):
             self._replaced[kind.path] = by  # a list of names
             return
-        if by and is_functional([kind], by):
+        inside = [one for one in kind.fields if refers_to(kind, one)]
+        is_name = by != "" and by not in IDS
+        of_record = named_stubs(kind, self._known[0]) if is_name and not by_id else ""
+        if by and not of_record and not (inside and is_name) and is_functional([kind], by):
             table = self._free(name)
             self._add(table, list(merged([kind], by).values()), by)
             self._replace(kind, by, table, by)
             return
-        refers = any(is_reference(kind, one) for one in kind.fields)
-        if not self._ids or (not refers and sum(is_scalar(kind, one) for one in kind.fields) < 2):
+        if not self._ids or (not inside and sum(is_scalar(kind, one) for one in kind.fields) < 2):
             return
         if by_id and (same := same_fields(kind, by_id)) & set(NAMES):
             self._entities_and_edges(kind, by_id, same)
             return
         of, table = free_name(self._name, kind.fields), self._free(name)
-        is_name = by != "" and by not in IDS
-        item = free_name(name, {*kind.fields, of}) if is_name else by
+        is_thing = is_name and not inside and (of_record != "" or names_things(kind, by))
+        item = free_name(name, {*kind.fields, of}) if is_thing else by
         rows = [
             {of: self._id_values[number], **{item if n == by else n: value for n, value in one.items()}}
             for number, one in kind.objects
         ]
-        links = {of: (MAIN, self._ids), **({item: (MAIN, "")} if is_name else {})}
+        links = {of: (MAIN, self._ids), **({item: (MAIN, of_record)} if is_thing else {})}
         self._add(table, rows, "", links)
         self._replaced[kind.path] = None
 
@@ -277,18 +234,21 @@ class _Splitter:
 
     def _entities_and_edges(self, kind: RecordObjects, key: str, same: set[str]) -> None:
         """Make a table of objects of lists, and one of what differs between the records that have the same object."""
-        name = kind.path[-1]
-        table = self._free(name)
+        table = self._free(kind.path[-1])
         rows = {str(one[key]): {field: one.get(field) for field in (key, *sorted(same))} for _, one in kind.objects}
         self._add(table, list(rows.values()), key)
+        self._edges(kind, key, (table, key), kind.fields - same - {key})
+
+    def _edges(self, kind: RecordObjects, key: str, target: tuple[str, str], fields: set[str]) -> None:
+        """Make a table of the records and what their objects in lists refer to, with fields of these."""
+        name = kind.path[-1]
         of, to = free_name(self._name, kind.fields), free_name(f"{name}_{key}", kind.fields)
-        edges = [
-            {of: self._id_values[number], to: one[key]}
-            | {field: value for field, value in one.items() if field not in (key, *same)}
+        rows = [
+            {of: self._id_values[number], to: one[key]} | {field: v for field, v in one.items() if field in fields}
             for number, one in kind.objects
         ]
-        links = {of: (MAIN, self._ids), to: (table, key)}
-        self._tables[self._free(f"{self._name}_{name}")] = RecordTable(edges, "", links)
+        table = self._free(f"{self._name}_{name}")
+        self._add(table, rows, "", {of: (MAIN, self._ids), to: target})
         self._replaced[kind.path] = None
 
     def _of_name(self, name: str, near: str = "") -> Any:
@@ -352,7 +312,7 @@ class _Splitter:
                     result[name] = [one[key] for one in value] if isinstance(value, list) else value and value[key]
             elif place in self._as_text:
                 result[name] = value and json.dumps(value, ensure_ascii=False)
-            elif isinstance(value, dict) and has_more(value, path):
+            elif isinstance(value, dict) and (has_more(value, path) or place in self._parts):
                 result[name] = self._reduced(value, place)
             else:
                 result[name] = value

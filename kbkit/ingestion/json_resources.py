@@ -10,7 +10,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from kbkit.ingestion.json_records import MAIN, RecordTable, records_of_kind
+from kbkit.ingestion.json_objects import RecordTable
+from kbkit.ingestion.json_records import MAIN, records_of_kind
 from kbkit.ingestion.json_resource_styles import (
     STYLES,
     KnownResources,

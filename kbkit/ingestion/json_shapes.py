@@ -12,6 +12,7 @@ objects of JSON.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import gzip
 import json
@@ -25,9 +26,10 @@ from kbkit.errors import INVALID_UNICODE, INVALID_UNICODE_HINT, BadInputError, U
 from kbkit.ingestion import json_markers, json_resources
 from kbkit.ingestion.json_documents import READERS, XML
 from kbkit.ingestion.json_markers import LISTS
-from kbkit.ingestion.json_objects import IDS, NAMES
-from kbkit.ingestion.json_records import RecordTable, split
+from kbkit.ingestion.json_objects import IDS, NAMES, RecordTable
+from kbkit.ingestion.json_records import split
 from kbkit.ingestion.json_resource_styles import may_have_resources
+from kbkit.ingestion.json_same import linked, with_same_together
 from kbkit.ingestion.json_trees import field_of_tree
 from kbkit.ingestion.json_wholes import are_alike, lists_in, own_fields, together, with_own_record
 from kbkit.ingestion.recipe import FileSpec
@@ -69,18 +71,37 @@ def ignored(path: Path) -> list[str]:
 
 def nested(path: Path, name: str) -> dict[str, RecordTable]:
     """Return the tables of the records of a file called ``name``, and of the objects inside of them, by their names in
-    a recipe; none if there are no such objects.
+    a recipe, to which their links lead; none if there are no such objects.
     """
-    lists = list(_tables(_object(path)))
-    result: dict[str, RecordTable] = {}
-    for of in lists if len(lists) > 1 else [name.replace(".", "_")]:
-        found = {} if "." in of else _split(path, of, path.stat().st_mtime_ns)
-        result |= {f"${of}.{part}" if part else f"${of}": table for part, table in found.items()}
-    return result
+    return _nested(path, name, path.stat().st_mtime_ns)
 
 
 @functools.lru_cache(4)  # the inference asks twice, a build for each of the tables
-def _split(path: Path, of: str, _: int) -> dict[str, RecordTable]:
+def _nested(path: Path, name: str, _: int) -> dict[str, RecordTable]:
+    lists = lists_in(top) if len(_tables(top := _object(path))) > 1 and top else {}
+    result: dict[str, RecordTable] = {}
+    plain: dict[str, RecordTable] = {}
+    for of in lists or [name.replace(".", "_")]:
+        found = {} if "." in of else _split(path, of)
+        full = {part: f"${of}.{part}" if part else f"${of}" for part in found}
+        for part, table in found.items():
+            links = {column: (full[to] if by else "", by) for column, (to, by) in table.links.items()}
+            result[full[part]] = dataclasses.replace(table, links=links)
+        if not found and top and of in lists:
+            plain[of] = RecordTable(top[of])
+    same = with_same_together({**plain, **result})
+    return _called(same, plain)
+
+
+def _called(tables: Mapping[str, RecordTable], plain: Mapping[str, RecordTable]) -> dict[str, RecordTable]:
+    """Return tables without lists that stay as they are, and with the ``$`` of records before changed ones."""
+    changed = [name for name, table in tables.items() if name in plain and table.rows is not plain[name].rows]
+    for name in changed:
+        tables = {one if one != name else f"${name}": linked(table, name, f"${name}") for one, table in tables.items()}
+    return {name: table for name, table in tables.items() if name not in plain}
+
+
+def _split(path: Path, of: str) -> dict[str, RecordTable]:
     rows = _records(path, of)
     if suffix(path) == ".obo":
         known = {row["id"] for row in rows}
@@ -189,11 +210,10 @@ def _rows(path: Path, table: str) -> Iterable[Mapping[str, Any]] | None:
     """Return the rows inside the object of a file, None if DuckDB reads the file as it is."""
     top = _object(path)
     if table.startswith("$"):
-        of, _, part = table.removeprefix("$").partition(".")
-        found = _split(path, of, path.stat().st_mtime_ns)
-        if part not in found:
-            raise UnknownNameError("table", table, [f"${of}.{one}" if one else f"${of}" for one in found], str(path))
-        return found[part].rows
+        found = nested(path, table.removeprefix("$").partition(".")[0])
+        if table not in found:
+            raise UnknownNameError("table", table, list(found), str(path))
+        return found[table].rows
     if top is None:
         if table:
             raise BadInputError(f"{path} has no tables to choose from")

@@ -16,7 +16,7 @@ from kbkit.ingestion.inference import declared_data, dialect, names, nouns, tabl
 from kbkit.ingestion.inference.declared_data import DeclaredData, DeclaredTable
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.json_markers import LISTS
-from kbkit.ingestion.json_records import RecordTable
+from kbkit.ingestion.json_objects import RecordTable
 from kbkit.ingestion.recipe import FileSpec
 from kbkit.readers import stored
 from kbkit.readers.columns import unique
@@ -89,11 +89,9 @@ def tables_of(
         if (record := nested.get(path, {}).get(spec.table)) is not None:
             table.declared_key = (record.key,) if record.key else ()
             table.named = (record.named,) if record.named else None
-            main = spec.table.partition(".")[0]
-            of = {column: f"{main}.{part}" if part else main for column, (part, _) in record.links.items()}
             table.declared_links = [
-                ((column,), by_name[path, of[column]] if by else "", (by,) if by else ())
-                for column, (_, by) in record.links.items()
+                ((column,), by_name[path, of] if by else "", (by,) if by else ())
+                for column, (of, by) in record.links.items()
             ]
         result[table] = group.files if group else [path]
     declared_data.declare(of_files(result, dict(files)), dict(files), declared)
