@@ -28,7 +28,7 @@ _FEW = 3
 """Fields up to which kinds of objects are of one kind only if they share an identifier: many have an id and a name."""
 _REPEATED = 8
 """One of so many names of objects must be there before, if they are names of things that several records have."""
-_ROLES = {"assignee", "assignees", "author", "authors", "creator", "owner", "reporter", "reviewer", "sender", "editor"}
+ROLES = {"assignee", "assignees", "author", "authors", "creator", "owner", "reporter", "reviewer", "sender", "editor"}
 _OF_PERSONS = {"login", "email", "emailAddress", "username", "displayName", "accountId"}
 IDS = ("id", "_id", "@id", "uuid", "guid", "key", "accountId", "account_id", "userId", "user_id", "code", "slug")
 NAMES = ("name", "title", "label", "displayName", "display_name", "login", "username")
@@ -221,7 +221,7 @@ def name_of(group: Sequence[RecordObjects]) -> str:
     last = {name.rpartition("_")[2] for name in listed}
     if len(set(listed)) > 1 and len(last) == 1 and all("_" in name for name in listed):
         return last.pop()  # home_team and away_team
-    plain = next((name for name in listed if name not in _ROLES), "")
+    plain = next((name for name in listed if name not in ROLES), "")
     if plain or len(group) == 1:
         return plain or listed[0]
     return "user" if any(kind.fields & _OF_PERSONS for kind in group) else listed[0]

@@ -3,6 +3,8 @@
 - a wrapper of the fields (``{"id": 1, "fields": {"name": "A"}}``): the fields;
 - names in several languages: the English one;
 - pairs of the name and the value of an attribute (``[{"name": "colour", "value": "red"}]``): the attribute;
+- objects that hold nothing but another one and its name again (``{"name": "A", "artist": {"id": 1, "name": "A"}}``) in
+  lists: the other one;
 - an identifier or a name alone, where others have the whole object: an object.
 """
 
@@ -36,7 +38,7 @@ def plain_rows(rows: Sequence[Row]) -> list[dict[str, Any]]:
     found = [_unwrapped(json_markers.plain(row)) for row in rows]
     for wrapper in (name for name, count in wrapped.items() if name and count == len(rows)):
         found = [{name: _all_unwrapped(value, wrapper) for name, value in row.items()} for row in found]
-    return _with_objects([_with_named_objects(row) for row in _with_attributes(found)])
+    return _with_objects([_with_named_objects(row) for row in _with_lists(found)])
 
 
 def _with_named_objects(row: dict[str, Any]) -> dict[str, Any]:
@@ -108,16 +110,16 @@ def _translated(row: Row) -> dict[str, Any]:
 _Path = tuple[str, ...]
 
 
-def _with_attributes(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return records with attributes in place of lists of pairs of a name and a value, at any depth.
-
-    The names of a list differ, and those of all lists are few: they say something about the records, and are no data.
+def _with_lists(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return records with attributes in place of lists of pairs, and objects in place of those around them, at any
+    depth.
     """
     places: dict[_Path, list[list[Any]]] = defaultdict(list)
     for row in rows:
         _find_lists(row, (), places)
     pairs = {path: pair for path, lists in places.items() if (pair := _pair_of(lists))}
-    return [_folded(row, (), pairs) for row in rows] if pairs else rows
+    around = {path: name for path, lists in places.items() if (name := _inner_of(lists))}
+    return [_folded(row, (), pairs, around) for row in rows] if pairs or around else rows
 
 
 def _find_lists(value: Any, path: _Path, places: dict[_Path, list[list[Any]]]) -> None:
@@ -131,7 +133,10 @@ def _find_lists(value: Any, path: _Path, places: dict[_Path, list[list[Any]]]) -
 
 
 def _pair_of(lists: Sequence[list[Any]]) -> tuple[str, str] | None:
-    """Return the fields with the names and the values of attributes in lists; None if they are no attributes."""
+    """Return the fields with the names and the values of attributes in lists; None if they are no attributes.
+
+    The names of a list differ, and those of all lists are few: they say something about the records, and are no data.
+    """
     first = lists[0][0]
     pair = next((pair for pair in _PAIRS if first.keys() == {*pair}), None)
     if pair is None or any(not isinstance(one, dict) or one.keys() != {*pair} for each in lists for one in each):
@@ -144,9 +149,29 @@ def _pair_of(lists: Sequence[list[Any]]) -> tuple[str, str] | None:
     return pair if values and few and differ else None
 
 
-def _folded(value: Any, path: _Path, pairs: dict[_Path, tuple[str, str]]) -> Any:
+def _inner_of(lists: Sequence[list[Any]]) -> str:
+    """Return the field of objects in lists with an object that they say nothing more about; empty if there is none."""
+    objects = [one for each in lists for one in each]
+    first = objects[0]
+    inner = [name for name, value in first.items() if isinstance(value, dict) and any(key in value for key in IDS)]
+    name: str = inner[0] if len(inner) == 1 else ""
+    if not name or len(first) < _PAIR or not all(isinstance(one, dict) for one in objects):
+        return ""
+    for one in objects:
+        of = one.get(name)
+        known = {of.get(field) for field in NAMES} if isinstance(of, dict) else set()
+        others = [value for field, value in one.items() if field != name]
+        if not known or not all(value in (None, "") or (isinstance(value, str) and value in known) for value in others):
+            return ""
+    return name
+
+
+def _folded(value: Any, path: _Path, pairs: dict[_Path, tuple[str, str]], around: dict[_Path, str]) -> Any:
     if isinstance(value, list):
-        return [_folded(one, path, pairs) if isinstance(one, dict | list) else one for one in value]
+        inner = around.get(path)
+        found = [one[inner] for one in value] if inner else value
+        own = (*path, inner) if inner else path
+        return [_folded(one, own, pairs, around) if isinstance(one, dict | list) else one for one in found]
     if not isinstance(value, dict):
         return value
     result: dict[str, Any] = {}
@@ -157,5 +182,6 @@ def _folded(value: Any, path: _Path, pairs: dict[_Path, tuple[str, str]]) -> Any
                 of = str(each[pair[0]])
                 added[of if of not in value and of not in added else f"{name}_{of}"] = each[pair[1]]
         else:
-            result[name] = _folded(one, (*path, name), pairs)
+            inner = around.get((*path, name), "")
+            result[inner if inner and inner not in value else name] = _folded(one, (*path, name), pairs, around)
     return {**result, **added}

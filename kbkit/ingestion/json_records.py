@@ -120,7 +120,8 @@ class _Splitter:
         if len(kinds) > _MOST_KINDS:
             return {MAIN: RecordTable(self._rows)}
         entities: list[tuple[list[RecordObjects], str]] = []
-        for kind in kinds:
+        done = {one.path for one in self._of_one_kind(kinds)}
+        for kind in (kind for kind in kinds if kind.path not in done):
             key = key_of(kind)
             if len({name.casefold() for name in kind.fields}) < len(kind.fields) and not key:
                 self._as_text.add(kind.path)  # whose names are data; DuckDB's columns do not differ in case
@@ -146,10 +147,14 @@ class _Splitter:
         """Return the objects inside of the records, without those that are parts of their record."""
         while True:
             kinds = [kind for kind in kinds_of(self._rows, self._parts) if kind.objects]
-            parts = {kind.path for kind in kinds if kind.path not in self._parts and is_part(kind, kinds)}
+            parts = {kind.path for kind in kinds if kind.path not in self._parts and self._is_part(kind, kinds)}
             if not parts:
                 return [kind for kind in kinds if kind.path not in self._parts]
             self._parts |= parts
+
+    def _is_part(self, kind: RecordObjects, kinds: Sequence[RecordObjects]) -> bool:
+        key = key_of(kind)
+        return is_part(kind, kinds) and not (key and stubs(kind, key, self._known))
 
     def _add(
         self, name: str, rows: list[dict[str, Any]], key: str, links: Mapping[str, tuple[str, str]] | None = None
@@ -174,11 +179,12 @@ class _Splitter:
     def _stand_for(self, kind: RecordObjects, of: Stubs) -> None:
         """Replace objects by references to the records for which they stand."""
         if of.new and of.table == MAIN and of.by == self._ids:
-            self._rows = [*self._rows, *({**one} for one in of.new)]
+            rows = ({name: value for name, value in one.items() if name not in of.own} for one in of.new)
+            self._rows = [*self._rows, *rows]
             self._id_values = [*self._id_values, *(one[of.by] for one in of.new)]
             self._known[0] = KnownRecords.of(MAIN, self._rows)
         if of.own and self._ids:
-            self._edges(kind, of.by, (of.table, of.by), {*of.own})
+            self._edges(kind, of.by, (of.table, of.by), {*of.own}, self._free(kind.path[-1]))
         else:
             self._replace(kind, of.by, of.table, of.by)
 
@@ -199,7 +205,8 @@ class _Splitter:
             return
         inside = [one for one in kind.fields if refers_to(kind, one)]
         is_name = by != "" and by not in IDS
-        of_record = named_stubs(kind, self._known[0]) if is_name and not by_id else ""
+        numbered = by_id != "" and by in same_fields(kind, by_id)
+        of_record = named_stubs(kind, self._known[0]) if is_name and not numbered else ""
         if by and not of_record and not (inside and is_name) and is_functional([kind], by):
             table = self._free(name)
             self._add(table, list(merged([kind], by).values()), by)
@@ -208,7 +215,7 @@ class _Splitter:
         if not self._ids or (not inside and sum(is_scalar(kind, one) for one in kind.fields) < 2):
             return
         if by_id and (same := same_fields(kind, by_id)) & set(NAMES):
-            self._entities_and_edges(kind, by_id, same)
+            self._entities_and_edges([kind], by_id, same)
             return
         of, table = free_name(self._name, kind.fields), self._free(name)
         is_thing = is_name and not inside and (of_record != "" or names_things(kind, by))
@@ -232,14 +239,36 @@ class _Splitter:
         if kind.fields - same - {key}:
             self._kept.add(kind.path)
 
-    def _entities_and_edges(self, kind: RecordObjects, key: str, same: set[str]) -> None:
-        """Make a table of objects of lists, and one of what differs between the records that have the same object."""
-        table = self._free(kind.path[-1])
-        rows = {str(one[key]): {field: one.get(field) for field in (key, *sorted(same))} for _, one in kind.objects}
+    def _entities_and_edges(self, kinds: Sequence[RecordObjects], key: str, same: set[str]) -> None:
+        """Make a table of objects of lists, and tables of what differs between records that have the same object."""
+        table = self._free(name_of(kinds))
+        objects = [one for kind in kinds for _, one in kind.objects]
+        rows = {str(one[key]): {field: one.get(field) for field in (key, *sorted(same))} for one in objects}
         self._add(table, list(rows.values()), key)
-        self._edges(kind, key, (table, key), kind.fields - same - {key})
+        for kind in kinds:
+            own = self._free(f"{self._name}_{kind.path[-1]}")
+            self._edges(kind, key, (table, key), kind.fields - same - {key}, own)
 
-    def _edges(self, kind: RecordObjects, key: str, target: tuple[str, str], fields: set[str]) -> None:
+    def _of_one_kind(self, kinds: Sequence[RecordObjects]) -> list[RecordObjects]:
+        """Return the kinds of objects of which tables are made as one: some objects differ between records that have
+        the same one, such as the role of an actor, and other lists have some of the same, such as the crew.
+        """
+        for kind in (kind for kind in kinds if kind.listed and self._ids):
+            key = next((one for one in IDS if is_in_all(kind, one)), "")
+            same = same_fields(kind, key) if key and not is_functional([kind], key) else set()
+            if not same & {*NAMES}:
+                continue
+            known = [KnownRecords.of(MAIN, [{name: one.get(name) for name in (key, *same)} for one in
+                                            merged([kind], key).values()])]  # fmt: skip
+            others = [one for one in kinds if one.listed and one is not kind and is_in_all(one, key)]
+            alike = [one for one in others if same <= one.fields and stubs(one, key, known)]
+            if alike:
+                same = same.intersection(*(same_fields(one, key) for one in alike))
+                self._entities_and_edges([kind, *alike], key, same)
+                return [kind, *alike]
+        return []
+
+    def _edges(self, kind: RecordObjects, key: str, target: tuple[str, str], fields: set[str], table: str) -> None:
         """Make a table of the records and what their objects in lists refer to, with fields of these."""
         name = kind.path[-1]
         of, to = free_name(self._name, kind.fields), free_name(f"{name}_{key}", kind.fields)
@@ -247,7 +276,6 @@ class _Splitter:
             {of: self._id_values[number], to: one[key]} | {field: v for field, v in one.items() if field in fields}
             for number, one in kind.objects
         ]
-        table = self._free(f"{self._name}_{name}")
         self._add(table, rows, "", {of: (MAIN, self._ids), to: target})
         self._replaced[kind.path] = None
 
@@ -313,7 +341,8 @@ class _Splitter:
             elif place in self._as_text:
                 result[name] = value and json.dumps(value, ensure_ascii=False)
             elif isinstance(value, dict) and (has_more(value, path) or place in self._parts):
-                result[name] = self._reduced(value, place)
+                if (inside := self._reduced(value, place)) or not value:
+                    result[name] = inside
             else:
                 result[name] = value
         return result

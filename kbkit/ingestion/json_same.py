@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from kbkit.ingestion.json_objects import IDS, NAMES, RecordTable, identifier_in
+from kbkit.ingestion.json_objects import IDS, NAMES, ROLES, RecordTable, identifier_in
 from kbkit.ingestion.json_stubs import agreeing
 
 _SHARED = 0.5
@@ -21,14 +21,21 @@ _FEWEST = 2
 def with_same_together(tables: Mapping[str, RecordTable]) -> dict[str, RecordTable]:
     """Return tables by their full names, without those whose rows are in another one, to which their links lead."""
     result = dict(tables)
-    for name in [name for name, table in tables.items() if table.key]:
-        for other in [other for other in result if other != name]:
+    ranked = sorted(tables, key=_rank)
+    for name in (name for name in reversed(ranked) if tables[name].key):
+        for other in [other for other in ranked[: ranked.index(name)] if other in result]:
             if (joined := _together(result[other], result[name])) is not None:
                 result[other] = joined
                 del result[name]
                 result = {one: linked(table, name, other) for one, table in result.items()}
                 break
     return result
+
+
+def _rank(name: str) -> tuple[bool, bool]:
+    """Return how well a name says what things are: the list of a file does, the role of a person does not."""
+    _, inside, part = name.partition(".")
+    return inside != "", part in ROLES
 
 
 def linked(table: RecordTable, old: str, new: str) -> RecordTable:
