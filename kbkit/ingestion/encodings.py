@@ -1,4 +1,5 @@
-"""Source files in other encodings than UTF-8, or with delimiters in fields without quotes: a build reads a copy.
+"""Source files in other encodings than UTF-8, with delimiters in fields without quotes, or with line ends of two kinds:
+a build reads a copy.
 
 DuckDB reads Latin-1 and UTF-16 itself, but no Windows code page, and big-endian UTF-16 as no rows; a copy treats all
 alike.
@@ -17,34 +18,83 @@ from typing import IO
 
 from kbkit.errors import BadInputError, reason
 from kbkit.ingestion.recipe import FileSpec
+from kbkit.ingestion.source_files import format_of
+from kbkit.ingestion.sources import DELIMITERS, signs
 
 _CHUNK = 1 << 20
 _CONTROLS = re.compile("[\x80-\x9f]")
 
 
 def decode(specs: Iterable[FileSpec], found: Mapping[str, Sequence[Path]], folder: Path) -> dict[str, list[Path]]:
-    """Return the files with copies in UTF-8, below ``folder``, in place of those with another encoding and those with
-    delimiters before blanks that are part of a field, which gets its quotes.
+    """Return the files with copies in UTF-8, below ``folder``, in place of those with another encoding, those with
+    delimiters before blanks that are part of a field, which gets its quotes, and those in which some lines end as on
+    Windows and others do not.
 
     Raises :class:`BadInputError` with file and line for bytes that are invalid in the encoding.
     """
-    others = {spec.name: spec for spec in specs if spec.encoding not in ("", "utf-8") or spec.spaced}
+    by_name = {spec.name: spec for spec in specs}
     return {
-        name: [_copy(path, others[name], folder / f"{name}-{i}-utf-8") for i, path in enumerate(paths)]
-        if name in others
+        name: [_copy_if_other(path, by_name[name], folder / f"{name}-{i}-utf-8") for i, path in enumerate(paths)]
+        if name in by_name
         else list(paths)
         for name, paths in found.items()
     }
 
 
-def _copy(path: Path, spec: FileSpec, folder: Path) -> Path:
+def _copy_if_other(path: Path, spec: FileSpec, folder: Path) -> Path:
+    kind = spec.format or format_of(path)
+    mixed = kind in DELIMITERS and not spec.reader and not spec.converter and _has_mixed_ends(path)
+    if spec.encoding in ("", "utf-8") and not spec.spaced and not mixed:
+        return path
     folder.mkdir(parents=True)
     target = folder / (path.stem if path.suffix.lower() == ".gz" else path.name)
     with target.open("w", encoding="utf-8", newline="") as copy, _opened(path) as source:
-        texts = _texts(path, source, spec.encoding or "utf-8")
+        texts: Iterable[str] = _texts(path, source, spec.encoding or "utf-8")
+        if mixed:
+            texts = _with_plain_ends(texts, *signs(spec, path, kind), spec.escape)
         for text in _quoted(texts, spec.spaced) if spec.spaced else texts:
             copy.write(text)
     return target
+
+
+def _has_mixed_ends(path: Path) -> bool:
+    """Return whether some lines of a file end as on Windows and others do not, those in quoted fields included."""
+    windows = every = 0
+    last = b""
+    try:
+        with _opened(path) as source:
+            while chunk := source.read(_CHUNK):
+                windows += chunk.count(b"\r\n") + (last == b"\r" and chunk.startswith(b"\n"))
+                every += chunk.count(b"\n")
+                last = chunk[-1:]
+    except (BadInputError, OSError, EOFError, zlib.error):  # which reading it reports
+        return False
+    return 0 < windows < every
+
+
+def _with_plain_ends(texts: Iterable[str], delimiter: str, quote: str, escape: str) -> Iterator[str]:
+    """Yield lines that end with a line feed alone; those in quoted fields stay as they are."""
+    sign, escaped = re.escape(quote), re.escape(escape) + "." if escape else re.escape(quote) * 2
+    start = re.compile(rf"(?:^|{re.escape(delimiter)}) *{sign}")
+    end = re.compile(rf"(?:{escaped}|[^{sign}{re.escape(escape)}])*{sign}")
+    rest, inside = "", False
+    for text in texts:
+        *lines, rest = (rest + text).split("\n")
+        for line in lines:
+            if quote and (inside or quote in line):
+                inside = _is_inside(line, start, end, inside=inside)
+            yield (line if inside else line.removesuffix("\r")) + "\n"
+    yield rest
+
+
+def _is_inside(line: str, start: re.Pattern[str], end: re.Pattern[str], *, inside: bool) -> bool:
+    """Return whether a line ends in a quoted field."""
+    place = 0
+    while True:
+        found = end.match(line, place) if inside else start.search(line, place)
+        if found is None:
+            return inside
+        inside, place = not inside, found.end()
 
 
 def spaced_fields(line: str, delimiter: str) -> list[str]:

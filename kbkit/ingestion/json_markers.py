@@ -6,6 +6,7 @@
   list; see :data:`LISTS`;
 - rows of SPARQL (``{"results": {"bindings": [{"x": {"type": "uri", "value": "http://..."}}]}}``): their values;
 - names of columns beside lists of values (``{"columns": ["a"], "data": [[1]]}``): rows;
+- lists of values below one of their names (``[["a", "b"], [1, 2]]``): rows;
 - texts under codes (``{"AF": "Africa", "AS": "Asia", ...}``): a row for each;
 - records of several models in one list (``{"model": "app.book", "pk": 1, "fields": {...}}``): a table for each model.
 
@@ -32,6 +33,7 @@ _MODEL = {"model", "pk", "fields"}
 _PARTS = "date-parts"
 _MOST_BESIDE = 8
 """Fields beside the list of a page: how many there are, the address of the next page."""
+_PAIR = 2
 _FEWEST_CODES = 5
 """Members from which an object of texts may be a list of them under their codes."""
 
@@ -114,7 +116,7 @@ def without_wrappers(top: dict[str, Any]) -> dict[str, Any]:
     An object whose members are all objects stays as it is: they may be its records.
     """
     mixed = any(not isinstance(one, dict) for one in top.values())
-    return {name: _listed(one) for name, one in top.items()} if mixed else top
+    return {name: with_header(one) or _listed(one) for name, one in top.items()} if mixed else top
 
 
 def bindings(top: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -159,6 +161,23 @@ def split_rows(top: Mapping[str, Any]) -> list[dict[str, Any]]:
     if not all(isinstance(row, list) and len(row) == len(names) for row in rows):
         return []
     return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def with_header(value: Any) -> list[dict[str, Any]]:
+    """Return the rows of a list of lists, the first of which names the columns; none if it is anything else."""
+    lists = value if isinstance(value, list) and all(isinstance(one, list) for one in value) else []
+    if len(lists) < _PAIR or not all(isinstance(name, str) and name for name in lists[0]):
+        return []
+    names, rows = lists[0], lists[1:]
+    known = {type(cell) for row in rows for cell in row} - {str, int, float, bool, type(None)}
+    typed = any(not isinstance(cell, str) and cell is not None for row in rows for cell in row)
+    is_table = len(set(names)) == len(names) > 1 and all(len(row) == len(names) for row in rows)
+    repeated = any(name in row for row in rows for name in names)
+    return (
+        [dict(zip(names, row, strict=True)) for row in rows]
+        if is_table and typed and not known and not repeated
+        else []
+    )
 
 
 def named_values(top: Mapping[str, Any]) -> list[dict[str, Any]]:

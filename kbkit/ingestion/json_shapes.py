@@ -31,7 +31,16 @@ from kbkit.ingestion.json_records import split
 from kbkit.ingestion.json_resource_styles import may_have_resources
 from kbkit.ingestion.json_same import linked, with_same_together
 from kbkit.ingestion.json_trees import field_of_tree
-from kbkit.ingestion.json_wholes import are_alike, lists_in, own_fields, together, with_own_record
+from kbkit.ingestion.json_wholes import (
+    KEYS,
+    are_alike,
+    lists_in,
+    own_fields,
+    together,
+    with_inner_lists,
+    with_listed_members,
+    with_own_record,
+)
 from kbkit.ingestion.recipe import FileSpec
 from kbkit.ingestion.source_errors import MAX_LINE
 from kbkit.ingestion.source_files import format_of, suffix
@@ -48,10 +57,9 @@ _ALIKE = 0.7
 """Fraction of the fields of all lists that each must have, if they are one table."""
 _MANY_LISTS, _NEARLY_ALL = 5, 0.8
 """Lists from which few values beside those of common fields are no other kind, and the fraction of the others."""
-_FEWEST_ROWS, _FEWEST_FIELDS = 3, 2
-"""Objects of an object inside of the object of a file from which they are its rows."""
-_KEYS = ("key", "code", "entry")
-"""Names of the column of the members' names: the first that no row has."""
+_FEWEST_FIELDS = 2
+_MOST_BLANK = 1 << 10
+"""Bytes at the start of a file in which its first two brackets are."""
 
 
 def tables(path: Path) -> dict[str, int]:
@@ -235,14 +243,18 @@ def _rows(path: Path, table: str) -> Iterable[Mapping[str, Any]] | None:
 def _object(path: Path) -> dict[str, Any] | None:
     """Return the content of a file that is one object; None for lists, lines of objects and what is no JSON."""
     if (reader := READERS.get(suffix(path))) is not None:
-        return reader(path, path.stat().st_mtime_ns)
-    if suffix(path) in _LINES:
-        return None
+        top = reader(path, path.stat().st_mtime_ns)
+        return with_listed_members(with_inner_lists(top)) if is_yaml(path) else top
+    return None if suffix(path) in _LINES else _json_object(path)
+
+
+def _json_object(path: Path) -> dict[str, Any] | None:
     opener = gzip.open if path.suffix.lower() == ".gz" else open
     try:
         with opener(path, "rb") as handle:
             start = handle.read(_START)
-            if not start.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{") or _is_lines(start):
+            first = re.sub(rb"\s", b"", start.removeprefix(b"\xef\xbb\xbf")[:_MOST_BLANK])[:2]
+            if not first.startswith((b"{", b"[[")) or _is_lines(start):
                 return None
             rest = handle.read(_MOST_BYTES)
             if handle.read(1):  # DuckDB refuses it, with the limit
@@ -250,6 +262,8 @@ def _object(path: Path) -> dict[str, Any] | None:
             top = _loaded((start + rest).decode("utf-8-sig"), path)
     except (OSError, EOFError, ValueError, RecursionError):  # which DuckDB reports, with the line
         return None
+    if isinstance(top, list):
+        return {"rows": rows} if (rows := json_markers.with_header(top)) else None
     return _with_resources(top) if isinstance(top, dict) else None
 
 
@@ -259,7 +273,11 @@ def _with_resources(top: dict[str, Any]) -> dict[str, Any]:
     found = found or json_markers.named_values(top)
     if not found and field_of_tree([top]) and any(isinstance(top.get(name), str) for name in (*NAMES, *IDS)):
         found = [top]  # the root of a tree
-    return {"records": found} if found else with_own_record(_with_listed_members(json_markers.without_wrappers(top)))
+    return (
+        {"records": found}
+        if found
+        else with_own_record(with_listed_members(with_inner_lists(json_markers.without_wrappers(top))))
+    )
 
 
 def is_xml(path: Path) -> bool:
@@ -315,29 +333,8 @@ def _keyed(top: Mapping[str, Any]) -> Iterator[dict[str, Any]] | None:
     members = [value for value in top.values() if isinstance(value, dict)]
     if len(members) < 2 or len(members) < len(top) or not set.intersection(*map(set, members)):
         return None
-    key = next(name for name in (*_KEYS, "\0") if not any(name in row for row in members))
+    key = next(name for name in (*KEYS, "\0") if not any(name in row for row in members))
     return ({key: name, **row} for name, row in top.items()) if key != "\0" else None
-
-
-def _with_listed_members(top: dict[str, Any]) -> dict[str, Any]:
-    """Return an object with a list of rows in place of its only object of alike objects, if it holds no other lists and
-    objects: the packages of a lock file, beside its version. A member without a name is what the whole is about.
-    """
-    maps = [name for name, one in top.items() if isinstance(one, dict) and _are_alike(one)]
-    others = [one for name, one in top.items() if name not in maps and isinstance(one, dict | list) and one]
-    if len(maps) != 1 or others or len(top) < _FEWEST_FIELDS:
-        return top
-    rows = top[maps[0]]
-    key = next((name for name in _KEYS if not any(name in row for row in rows.values())), "")
-    listed = [{key: name or top.get("name"), **row} for name, row in rows.items()]
-    return {**top, maps[0]: listed} if key else top
-
-
-def _are_alike(one: Mapping[str, Any]) -> bool:
-    """Return whether an object has several objects and nothing else, most of which have a field in common."""
-    rows = [row for row in one.values() if isinstance(row, dict)]
-    fields = Counter(name for row in rows for name in row)
-    return _FEWEST_ROWS <= len(rows) == len(one) and max(fields.values(), default=0) >= _ALIKE * len(rows)
 
 
 def resources(path: Path) -> Sequence[Mapping[str, Any]]:

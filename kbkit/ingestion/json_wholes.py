@@ -11,12 +11,19 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from kbkit.ingestion.json_objects import IDS
+from kbkit.ingestion.json_markers import LISTS
+from kbkit.ingestion.json_objects import IDS, NAMES
 
 _SCALARS = (str, int, float)
 _FEWEST_LISTS = 2
 _ALIKE = 0.8
 """Fraction of the members of two objects that both must have."""
+_MOST_OWN = 8
+"""Texts and numbers beside the object with the lists of a file: its state, how many there are."""
+_FEWEST_ROWS, _NEARLY = 3, 0.7
+"""Objects of an object from which they are rows, and the fraction of them that have a field in common."""
+KEYS = ("key", "code", "entry")
+"""Names of the column of the members' names: the first that no row has."""
 _OF_OTHER = re.compile(r"(?:fk_?|id_?)([A-Z][A-Za-z]*|[a-z_]{2,})|([A-Za-z][A-Za-z_]*?)_?(?:[iI]d|ID|uuid)")
 """Names of fields with the identifier of something else: ``idBoard``, ``board_id``."""
 
@@ -28,6 +35,56 @@ def lists_in(top: Mapping[str, Any]) -> dict[str, int]:
         for name, value in top.items()
         if isinstance(value, list) and value and all(isinstance(row, dict) for row in value)
     }
+
+
+def with_inner_lists(top: dict[str, Any]) -> dict[str, Any]:
+    """Return an object with the members of its only object that holds lists of records, if it has none itself
+    (``{"meta": {...}, "data": {"authors": [...], "books": [...]}}``), and is no record with an identifier or a name.
+    """
+    own = [value for value in top.values() if isinstance(value, _SCALARS)]
+    is_record = any(isinstance(top.get(name), _SCALARS) for name in (*IDS, *NAMES))
+    if lists_in(top) or is_record or len(own) > _MOST_OWN or any(isinstance(one, list) and one for one in top.values()):
+        return top
+    inside = {name: one for name, one in top.items() if isinstance(one, dict)}
+    holders = [name for name, one in inside.items() if _holds_lists(one)]
+    if len(holders) != 1 or (len(inside) > 1 and holders[0] not in LISTS and not _is_like_meta(inside, holders[0])):
+        return top
+    inner = with_inner_lists(inside[holders[0]])
+    return {**{name: one for name, one in top.items() if name != holders[0] and name not in inner}, **inner}
+
+
+def _holds_lists(one: Mapping[str, Any]) -> bool:
+    return lists_in(one) != {} or any(isinstance(value, dict) and _holds_lists(value) for value in one.values())
+
+
+def _is_like_meta(inside: Mapping[str, dict[str, Any]], holder: str) -> bool:
+    """Return whether the objects beside the one with lists hold nothing but texts and numbers."""
+    others = [value for name, one in inside.items() if name != holder for value in one.values()]
+    return all(value is None or isinstance(value, _SCALARS) for value in others)
+
+
+def with_listed_members(top: dict[str, Any]) -> dict[str, Any]:
+    """Return an object with lists of rows in place of its objects of alike objects: the packages of a lock file, beside
+    its version. A member without a name is what the whole is about.
+    """
+    maps = [name for name, one in top.items() if isinstance(one, dict) and _are_members_alike(one)]
+    members = [one for one in top.values() if isinstance(one, dict)]
+    if not maps or len(top) < _FEWEST_LISTS or (len(members) == len(top) and set.intersection(*map(set, members))):
+        return top
+    result = dict(top)
+    for name in maps:
+        rows = top[name]
+        key = next((one for one in KEYS if not any(one in row for row in rows.values())), "")
+        listed = [{key: own or top.get("name"), **row} for own, row in rows.items()]
+        result[name] = listed if key else rows
+    return result
+
+
+def _are_members_alike(one: Mapping[str, Any]) -> bool:
+    """Return whether an object has several objects and nothing else, most of which have a field in common."""
+    rows = [row for row in one.values() if isinstance(row, dict)]
+    fields = Counter(name for row in rows for name in row)
+    return _FEWEST_ROWS <= len(rows) == len(one) and max(fields.values(), default=0) >= _NEARLY * len(rows)
 
 
 def with_own_record(top: dict[str, Any]) -> dict[str, Any]:

@@ -260,7 +260,7 @@ def _delimited(spec: FileSpec, path: Path, kind: str) -> tuple[str, list[str]]:
 
     The columns are named here because DuckDB's sniffing makes results and line numbers depend on the data.
     """
-    delimiter, quotes = _signs(spec, path, kind)
+    delimiter, quotes = signs(spec, path, kind)
     escape = spec.escape or quotes
     names = list(spec.columns) or header(
         path, delimiter, quotes, escape=spec.escape, declared=spec.names, skip=spec.skip
@@ -275,7 +275,7 @@ def _delimited(spec: FileSpec, path: Path, kind: str) -> tuple[str, list[str]]:
     return source, names
 
 
-def _signs(spec: FileSpec, path: Path, kind: str) -> tuple[str, str]:
+def signs(spec: FileSpec, path: Path, kind: str) -> tuple[str, str]:
     """Return the delimiter and the quotation mark of a delimited file."""
     quotes = DELIMITERS[kind].quote if spec.quote is None else spec.quote
     return spec.delimiter or separator_line(path) or DELIMITERS[kind].delimiter, quotes
@@ -321,7 +321,7 @@ def repeated(spec: FileSpec, path: Path) -> dict[str, list[str]]:
     kind = spec.format or format_of(path)
     if kind not in DELIMITERS or spec.columns:
         return {}
-    names = [name.strip() for name in _first_line(path, *_signs(spec, path, kind), spec.escape, spec.skip)]
+    names = [name.strip() for name in _first_line(path, *signs(spec, path, kind), spec.escape, spec.skip)]
     shown = unique([name or f"column{i}" for i, name in enumerate(names)])
     twice = [name for name, count in Counter(names).items() if name and count > 1]
     return {name: [one for one, own in zip(shown, names, strict=True) if own == name] for name in twice}
