@@ -21,6 +21,8 @@ _SHORT_NAME = 60
 _SCALARS = (str, int, float)
 _ADDRESS = re.compile(r"(https?:/)?/\S*$")
 """An address of another record, or its path."""
+_ID = re.compile(r"(?i:(^|[ _-])(id|doi|isbn|uri|uuid|guid|key|code|number|no|nr))$|[a-z](ID|Id)$")
+"""Names of fields that may identify records, whatever these are."""
 DEEPEST = 4
 _SAME = 0.8
 """Fraction of the fields of two kinds of objects that must be the same, if they are of one kind."""
@@ -233,7 +235,13 @@ def _unique_field(rows: Sequence[Row]) -> str:
         values = {identifier_in(row.get(name)) for row in rows}
         if None not in values and len(values) == len(rows):
             return name
-    return ""
+    common = [name for name in rows[0] if all(_is_code(row.get(name)) for row in rows)] if len(rows) > 1 else []
+    unique = [name for name in common if len({str(row[name]) for row in rows}) == len(rows)]
+    return next((name for name in unique if _ID.search(name)), "")
+
+
+def _is_code(value: Any) -> bool:
+    return identifier_in(value) is not None and not re.search(r"\s", str(value))
 
 
 def identifiers(rows: Sequence[Row]) -> tuple[str, list[Any]]:
@@ -254,20 +262,23 @@ def _at(row: Any, path: Path) -> Any:
     return row
 
 
-def name_persons(kind: RecordObjects) -> None:
-    """Give objects with the first and the last names of persons, and no other name, a name.
+def name_persons(kind: RecordObjects) -> bool:
+    """Give objects with the first and the last names of persons, and no other name, a name; return whether they have
+    such names.
 
     Most have a last name; the others may have a first name only, or the only text that such an object has, such as
     the name of an organization.
     """
     pair = next((pair for pair in _PERSON_NAMES if set(pair) <= kind.fields), None)
     if pair is None or kind.fields & set(IDS):
-        return
+        return False
     found = [_person_name(one, pair) for _, one in kind.objects]
     last = sum(identifier_in(one.get(pair[1])) is not None for _, one in kind.objects)
     if None not in found and 2 * last >= len(found):
         for (_, one), name in zip(kind.objects, found, strict=True):
             one["name"] = name
+        return True
+    return False
 
 
 def are_named(objects: Iterable[Row]) -> bool:

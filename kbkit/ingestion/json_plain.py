@@ -3,6 +3,7 @@
 - a wrapper of the fields (``{"id": 1, "fields": {"name": "A"}}``): the fields;
 - names in several languages: the English one;
 - pairs of the name and the value of an attribute (``[{"name": "colour", "value": "red"}]``): the attribute;
+- a name in a list of its own: the name;
 - objects that hold nothing but another one and its name again (``{"name": "A", "artist": {"id": 1, "name": "A"}}``) in
   lists: the other one;
 - an identifier or a name alone, where others have the whole object: an object.
@@ -38,7 +39,22 @@ def plain_rows(rows: Sequence[Row]) -> list[dict[str, Any]]:
     found = [_unwrapped(json_markers.plain(row)) for row in rows]
     for wrapper in (name for name, count in wrapped.items() if name and count == len(rows)):
         found = [{name: _all_unwrapped(value, wrapper) for name, value in row.items()} for row in found]
+    found = _with_single_names(found)
     return _with_objects([_with_named_objects(row) for row in _with_lists(found)])
+
+
+def _with_single_names(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return records with the text of each name that is a list of one text in all of them (``{"title": ["A"]}``)."""
+    lists = [name for name in NAMES if any(isinstance(row.get(name), list) for row in rows)]
+    single = [name for name in lists if all(_is_single(row.get(name)) for row in rows)]
+    if not single:
+        return rows
+    return [{name: (value[0] if value else None) if name in single and value is not None else value
+             for name, value in row.items()} for row in rows]  # fmt: skip
+
+
+def _is_single(value: Any) -> bool:
+    return value is None or (isinstance(value, list) and len(value) <= 1 and all(isinstance(one, str) for one in value))
 
 
 def _with_named_objects(row: dict[str, Any]) -> dict[str, Any]:

@@ -107,6 +107,7 @@ class _Splitter:
         self._ids, self._id_values = identifiers(rows)
         self._tables: dict[str, RecordTable] = {}
         self._replaced: dict[Path, str | None] = {}
+        self._renamed: dict[Path, str] = {}
         self._as_text: set[Path] = set()
         self._kept: set[Path] = set()
         self._links: dict[str, tuple[str, str]] = {}
@@ -191,10 +192,10 @@ class _Splitter:
     def _children(self, kind: RecordObjects) -> None:
         """Make a table of the objects of lists, which belong to their record."""
         name = kind.path[-1]
-        name_persons(kind)
+        are_persons = name_persons(kind)
         by = next((one for one in (*NAMES, *IDS) if is_in_all(kind, one)), "")
         by = by or (shared_name(kind) if self._elements else "")
-        only = next(iter(kind.fields)) if self._elements and len(kind.fields) == 1 else ""
+        only = next(iter(kind.fields)) if len(kind.fields) == 1 else ""
         by = by or (only if only and is_scalar(kind, only) else "")  # <ProductRef sku="A1"/>
         by_id = next((one for one in IDS if is_in_all(kind, one)), "")
         if not by and (pair := named_pair(kind)):
@@ -202,6 +203,8 @@ class _Splitter:
             return
         if by and (kind.fields == {by} or name in _ALIASES):
             self._replaced[kind.path] = by  # a list of names
+            if by == only and by not in (*NAMES, *IDS) and not (self._elements and by.isalpha()):
+                self._renamed[kind.path] = f"{name}_{by}"
             return
         inside = [one for one in kind.fields if refers_to(kind, one)]
         is_name = by != "" and by not in IDS
@@ -216,6 +219,9 @@ class _Splitter:
             return
         if by_id and (same := same_fields(kind, by_id)) & set(NAMES):
             self._entities_and_edges([kind], by_id, same)
+            return
+        if are_persons and by == "name" and not inside and not of_record:
+            self._entities_and_edges([kind], by, same_fields(kind, by))
             return
         of, table = free_name(self._name, kind.fields), self._free(name)
         is_thing = is_name and not inside and (of_record != "" or names_things(kind, by))
@@ -337,7 +343,9 @@ class _Splitter:
                 if place in self._kept:
                     result[free_name(f"{name}_records", row)] = value and json.dumps(value, ensure_ascii=False)
                 if key is not None:
-                    result[name] = [one[key] for one in value] if isinstance(value, list) else value and value[key]
+                    result[self._renamed.get(place, name)] = (
+                        [one[key] for one in value] if isinstance(value, list) else value and value[key]
+                    )
             elif place in self._as_text:
                 result[name] = value and json.dumps(value, ensure_ascii=False)
             elif isinstance(value, dict) and (has_more(value, path) or place in self._parts):

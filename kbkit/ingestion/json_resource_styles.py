@@ -4,6 +4,7 @@
   "Patient/1"}``;
 - documents of JSON:API (``{"data": [{"type": "article", "id": "1", "attributes": {}, "relationships": {}}]}``);
 - elements of OpenStreetMap (``{"type": "way", "id": 1, "nodes": [2, 3], "tags": {}}``) in answers of Overpass;
+- nodes of JSON-LD (``{"@id": "b1", "@type": "Book", "author": {"@id": "p1"}}``), whose context may be elsewhere;
 - entries of catalogues (``{"apiVersion": "v1", "kind": "Component", "metadata": {"name": "cart"}, "spec": {}}``), and
   ``component:default/cart``.
 
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -294,6 +295,53 @@ def _refers_on_map(value: Any, _: KnownResources) -> ResourceReference | None:
     return ResourceReference(value["element"], str(value["ref"]))
 
 
+# -- linked data ------------------------------------------------------------------------------------------------------
+
+
+def _linked_nodes(row: Row) -> Sequence[Any]:
+    """Return the nodes of a document, and those with a type and other fields that are inside of them."""
+    graph = row.get("@graph")
+    nodes = graph if isinstance(graph, list) else [row]
+    return [*nodes, *(one for node in nodes for one in _inner_nodes(node))]
+
+
+def _inner_nodes(value: Any) -> Iterator[Row]:
+    for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        if isinstance(one, dict) and _is_linked_node(one):
+            yield one
+        yield from _inner_nodes(one)
+
+
+def _is_linked_node(row: Row) -> bool:
+    return isinstance(row.get("@id"), str) and bool(_kind_of_node(row))
+
+
+def _kind_of_node(row: Row) -> str:
+    """Return the first type of a node, without its namespace."""
+    types = row.get("@type")
+    first = types[0] if isinstance(types, list) and types else types
+    return re.split(r"[/#:]", first)[-1] if isinstance(first, str) else ""
+
+
+def _of_linked_data(row: Row) -> Resource:
+    fields = {name: value for name, value in row.items() if not name.startswith("@")}
+    return Resource(_kind_of_node(row), row["@id"], fields, [row["@id"]])
+
+
+def _refers_in_linked_data(value: Any, known: KnownResources) -> ResourceReference | str | None:
+    if not isinstance(value, dict) or not isinstance(value.get("@id"), str):
+        return None
+    return known.also.get(value["@id"]) or (value["@id"] if len(value) == 1 else None)
+
+
+def _plain_literal(value: Any) -> Any:
+    """Return the value of a literal, an object without its type."""
+    if not isinstance(value, dict) or not any(name.startswith("@") for name in value):
+        return None
+    plain = {name: one for name, one in value.items() if not name.startswith("@")}
+    return value.get("@value", plain)
+
+
 # -- all styles -------------------------------------------------------------------------------------------------------
 
 STYLES = (
@@ -310,6 +358,9 @@ STYLES = (
     ResourceStyle(rb'"(attributes|relationships)"', _document, _is_resource_object, _of_document, _refers_in_document),
     ResourceStyle(
         rb'"?apiVersion"?\s*:', _items, _is_entry, _of_catalogue, lambda *_: None, resolve=_with_named_references
+    ),
+    ResourceStyle(
+        rb'"@type"', _linked_nodes, _is_linked_node, _of_linked_data, _refers_in_linked_data, simplify=_plain_literal
     ),
     ResourceStyle(rb'"elements"', _elements, _is_element, _of_map, _refers_on_map),
 )

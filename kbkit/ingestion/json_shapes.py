@@ -24,7 +24,7 @@ from typing import Any
 
 from kbkit.errors import INVALID_UNICODE, INVALID_UNICODE_HINT, BadInputError, UnknownNameError
 from kbkit.ingestion import json_markers, json_resources
-from kbkit.ingestion.json_documents import READERS, XML
+from kbkit.ingestion.json_documents import READERS, TAGGED, XML
 from kbkit.ingestion.json_markers import LISTS
 from kbkit.ingestion.json_objects import IDS, NAMES, RecordTable
 from kbkit.ingestion.json_records import split
@@ -119,7 +119,9 @@ def _split(path: Path, of: str) -> dict[str, RecordTable]:
     if suffix(path) == ".bib":
         links = {bibliographies.CROSSREF: ("", "key")} if any(bibliographies.CROSSREF in row for row in rows) else {}
         return {"": RecordTable([dict(row) for row in rows], "key", links, "title")}
-    return json_resources.tables(rows) or split(rows, of, elements=is_xml(path))
+    if suffix(path) in TAGGED and any("title" in row for row in rows):
+        return {"": RecordTable([dict(row) for row in rows], named="title")}
+    return json_resources.tables(json_resources.listed(rows)) or split(rows, of, elements=is_xml(path))
 
 
 def _records(path: Path, of: str) -> Sequence[Mapping[str, Any]]:
@@ -244,7 +246,7 @@ def _object(path: Path) -> dict[str, Any] | None:
     """Return the content of a file that is one object; None for lists, lines of objects and what is no JSON."""
     if (reader := READERS.get(suffix(path))) is not None:
         top = reader(path, path.stat().st_mtime_ns)
-        return with_listed_members(with_inner_lists(top)) if is_yaml(path) else top
+        return with_listed_members(with_inner_lists(top))
     return None if suffix(path) in _LINES else _json_object(path)
 
 

@@ -3,10 +3,14 @@
 Child elements of one name are a list if any element of their parent's name has several of them. The attributes of an
 element with a text alone are beside it (``PMID``, ``PMID_Version``), except in lists. Children of one name in several
 namespaces have these before their names (``content_encoded``).
+
+Elements that are nothing but the formatted text of elements of several names (``<title><style>A</style></title>``) are
+these texts.
 """
 
 from __future__ import annotations
 
+import io
 import re
 from pathlib import Path
 from typing import IO, Any, cast
@@ -21,6 +25,8 @@ TEXT = "text"
 
 
 _SEVERAL = 2
+_FORMATTED = 3
+"""Names of elements in which those of one name are the only content, from which these are formatted text."""
 
 
 def _word(namespace: str) -> str:
@@ -42,6 +48,8 @@ class _Elements(MarkupReader):
         self._listed: set[tuple[str, str, str]] = set()
         self._spaces: dict[tuple[str, str], set[str]] = {}
         self._last: dict[tuple[str, str, str], list[tuple[str, Any]]] = {}
+        self._only_in: dict[str, set[str]] = {}
+        self._content: set[str] = set()
 
     def open(self, name: str, attributes: dict[str, str]) -> None:
         """See :class:`MarkupReader`."""
@@ -50,6 +58,13 @@ class _Elements(MarkupReader):
     def close(self, name: str, text: str) -> None:
         """See :class:`MarkupReader`."""
         fields = self._stack.pop()[1]
+        inside = [key for key, inner in fields if isinstance(inner, tuple)]
+        if len(inside) == len(fields) and len({*inside}) == 1 and not text.strip():
+            self._only_in.setdefault(inside[0], set()).add(name)
+        else:
+            self._content.update(inside)  # beside others
+        if inside:
+            self._content.add(name)
         text = " ".join(text.split()) if fields else text.strip()
         value = (name, [*fields, *([(TEXT, text)] if text else [])]) if fields else (name, text or None)
         if not self._stack:
@@ -68,6 +83,9 @@ class _Elements(MarkupReader):
         name, content = element[:2]
         if not isinstance(content, list):
             return content
+        if len(self._only_in.get(content[0][0], ())) >= _FORMATTED and content[0][0] not in self._content:
+            texts = (dict(one[1]).get(TEXT) if isinstance(one[1], list) else one[1] for _, one in content)
+            return " ".join(filter(None, texts)) or None
         found: dict[str, Any] = {}
         for key, inner in content:
             one = self.value(inner) if isinstance(inner, tuple) else inner
@@ -90,10 +108,13 @@ def read(path: Path) -> dict[str, Any]:
 
     Raises :class:`BadInputError` for invalid or large files, and for one without elements inside.
     """
+    return read_document(path)[1]
+
+
+def read_document(path: Path) -> tuple[str, dict[str, Any]]:
+    """Return the name and the content of the first element of a file. Raises the errors of :func:`read`."""
     reader = _Elements(path)
     content = content_of(path, MAX_BYTES, "XML", "Convert it to CSV or JSON")
-    import io
-
     reader.run(cast("IO[bytes]", io.BytesIO(content)))
     top = reader.value(reader.top)
-    return top if isinstance(top, dict) else {}
+    return reader.top[0], top if isinstance(top, dict) else {}

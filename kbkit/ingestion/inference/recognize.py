@@ -31,7 +31,7 @@ def recognize(paths: Sequence[Path]) -> str | None:
     """Return the name of the recipe for files and folders, or None if their columns must be looked at."""
     listed = [path for path in paths if path.is_file() and not archives.is_archive(path)]
     inside = [member for path in paths if path not in listed for member in _files(path)]
-    endings = {source_files.suffix(path) for path in (listed or inside)}
+    endings = {"" if _has_context_elsewhere(path) else source_files.suffix(path) for path in (listed or inside)}
     if endings and (endings <= _RDF or (not listed and endings & _RDF)):
         return "rdf"
     if endings and endings <= _GRAPHS:
@@ -48,6 +48,17 @@ def recognize(paths: Sequence[Path]) -> str | None:
     return next((name for name in _BY_COLUMNS if _fits(name, paths)), None)
 
 
+def _has_context_elsewhere(path: Path) -> bool:
+    """Return whether a file is JSON-LD whose terms are defined at an address, so that it is read as other JSON."""
+    if source_files.suffix(path) != ".jsonld":
+        return False
+    try:
+        with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as handle:
+            return bool(_REMOTE_CONTEXT.search(handle.read(_START)))
+    except (OSError, EOFError, zlib.error):
+        return False
+
+
 def _by_content(path: Path) -> str:
     """Return the recipe for a file by its beginning, empty if that does not tell."""
     if source_files.suffix(path) not in _MARKS:
@@ -61,6 +72,7 @@ def _by_content(path: Path) -> str:
 
 
 _START = 1 << 16
+_REMOTE_CONTEXT = re.compile(rb'"@context"\s*:\s*(\[[^]{}]*)?"https?://')
 _NEO4J_COLUMNS = r"^[^\n]*(?<![\w:]):(ID|START_ID|END_ID)\b|^[^\n]*:ID(\(|\b)|^\W?_id\W[^\n]*\b_labels\b"
 _NEO4J_JSON = r'"type"\s*:\s*"(node"[^}]*"(labels?|properties)|relationship"[^}]*"(labels?|start|id))"\s*:'
 _NODE_LINK = r'^\s*\{\s*"(directed|multigraph|graph|nodes|links|elements)"\s*:(?![\s\S]*"(category|subject)"\s*:)'

@@ -226,9 +226,9 @@ def check_read(given: Sequence[Path], taken: Collection[Path]) -> None:
 
 
 _DATA = frozenset(
-    [".accdb", ".arrow", ".avro", ".bib", ".dbf", ".dta", ".eml", ".feather", ".gpkg", ".h5", ".hdf5", ".ics", ".kml",
+    [".accdb", ".arrow", ".avro", ".dbf", ".dta", ".eml", ".feather", ".gpkg", ".h5", ".hdf5", ".ics",
      ".kmz", ".mat", ".mdb", ".mrc", ".msg", ".nc", ".npz", ".ods", ".orc", ".pickle", ".pkl", ".pst", ".rdata", ".rds",
-     ".ris", ".sas7bdat", ".sav", ".shp", ".vcf", ".xls", ".xlsb"]
+     ".sas7bdat", ".sav", ".shp", ".vcf", ".xls", ".xlsb"]
 )  # fmt: skip
 """Endings of files with data, which are not read."""
 
