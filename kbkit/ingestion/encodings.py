@@ -42,8 +42,8 @@ def decode(specs: Iterable[FileSpec], found: Mapping[str, Sequence[Path]], folde
 
 
 def _copy_if_other(path: Path, spec: FileSpec, folder: Path) -> Path:
-    kind = spec.format or format_of(path)
-    mixed = kind in DELIMITERS and not spec.reader and not spec.converter and _has_mixed_ends(path)
+    kind = "" if spec.reader or spec.converter else spec.format or format_of(path)
+    mixed = kind in DELIMITERS and _has_mixed_ends(path)
     if spec.encoding in ("", "utf-8") and not spec.spaced and not mixed:
         return path
     folder.mkdir(parents=True)
@@ -76,7 +76,7 @@ def _with_plain_ends(texts: Iterable[str], delimiter: str, quote: str, escape: s
     """Yield lines that end with a line feed alone; those in quoted fields stay as they are."""
     sign, escaped = re.escape(quote), re.escape(escape) + "." if escape else re.escape(quote) * 2
     start = re.compile(rf"(?:^|{re.escape(delimiter)}) *{sign}")
-    end = re.compile(rf"(?:{escaped}|[^{sign}{re.escape(escape)}])*{sign}")
+    end = re.compile(rf"(?:{escaped}|[^{sign}{re.escape(escape)}])*+{sign}")
     rest, inside = "", False
     for text in texts:
         *lines, rest = (rest + text).split("\n")

@@ -21,7 +21,7 @@ _SHORT_NAME = 60
 _SCALARS = (str, int, float)
 _ADDRESS = re.compile(r"(https?:/)?/\S*$")
 """An address of another record, or its path."""
-_ID = re.compile(r"(?i:(^|[ _-])(id|doi|isbn|uri|uuid|guid|key|code|number|no|nr))$|[a-z](ID|Id)$")
+ID = re.compile(r"(?i:(^|[ _-])(id|doi|isbn|uri|uuid|guid|key|code|number|no|nr))$|[a-z](ID|Id)$")
 """Names of fields that may identify records, whatever these are."""
 DEEPEST = 4
 _SAME = 0.8
@@ -237,7 +237,7 @@ def _unique_field(rows: Sequence[Row]) -> str:
             return name
     common = [name for name in rows[0] if all(_is_code(row.get(name)) for row in rows)] if len(rows) > 1 else []
     unique = [name for name in common if len({str(row[name]) for row in rows}) == len(rows)]
-    return next((name for name in unique if _ID.search(name)), "")
+    return next((name for name in unique if ID.search(name)), "")
 
 
 def _is_code(value: Any) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kbkit.ingestion.json_objects import IDS, NAMES, RecordObjects, Row, identifier_in, is_in_all
+from kbkit.ingestion.json_objects import ID, IDS, NAMES, RecordObjects, Row, identifier_in, is_in_all
 
 OUTERMOST = "\0"
 """Stands for the name of the table of the outermost records in links of the tables inside of them."""
@@ -101,4 +101,8 @@ def is_part(kind: RecordObjects, others: Iterable[RecordObjects]) -> bool:
     ids = {str(one[key]) for _, one in kind.objects} if key else set()
     if kind.listed or not key or not _FEWEST < len(kind.objects) == len(ids) or set(NAMES) & kind.fields:
         return False
-    return not any(str(one.get(key)) in ids for each in others if each is not kind for _, one in each.objects)
+    if any(str(one.get(key)) in ids for each in others if each is not kind for _, one in each.objects):
+        return False
+    fields = [name for name in kind.fields if name != key]
+    values = ((name, one.get(name)) for _, one in kind.objects for name in fields)
+    return not any(identifier_in(value) in ids for name, value in values if isinstance(value, str) or ID.search(name))

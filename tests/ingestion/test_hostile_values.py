@@ -124,7 +124,7 @@ def refused(here: Run, tmp_path: Path) -> Callable[..., str]:
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("nodes.csv", NODES + "c,y,Cid\r\n", "Mixed line ends in src/nodes.csv, line 4. Convert them"),
+        ("nodes.csv", NODES + "c,y,Cid\rd,y,Dan\n", "Mixed line ends in src/nodes.csv, line 4. Convert them"),
         (
             "nodes.csv.gz",
             gzip.compress(NODES.encode(), mtime=0)[:-8] + bytes(8),
