@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 import kbkit
-from kbkit.errors import BadInputError
 from kbkit.ingestion.inference import Inferred, dialect, infer, table_names
 from kbkit.ingestion.request import Corrections
 from kbkit.readers import xml_records
