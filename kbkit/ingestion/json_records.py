@@ -224,7 +224,8 @@ class _Splitter:
             self._entities_and_edges([kind], by, same_fields(kind, by))
             return
         of, table = free_name(self._name, kind.fields), self._free(name)
-        is_thing = is_name and not inside and (of_record != "" or names_things(kind, by))
+        plain = all(is_scalar(kind, one) for one in kind.fields)
+        is_thing = is_name and plain and (of_record != "" or names_things(kind, by))
         item = free_name(name, {*kind.fields, of}) if is_thing else by
         rows = [
             {of: self._id_values[number], **{item if n == by else n: value for n, value in one.items()}}

@@ -114,7 +114,8 @@ def _number(values: _Values) -> ProfiledColumn | None:
         values.value = f"ltrim({values.value}, '+')"
     if values.all_are("integers"):
         return values.column("integer")
-    version = look["fractions"] and set(names.words(own)[-1:]) & VERSIONS  # 1.10 follows 1.9
+    numbered = look["kept zeros"] and look["short minors"] and values.all_are("minors")  # 1.10 follows 1.9
+    version = numbered or (look["fractions"] and set(names.words(own)[-1:]) & VERSIONS)
     if version or look["beyond doubles"] or (look["kept zeros"] and names.is_id(own)):
         return values.column("text", is_code=True)
     floats = values.all_are("floats")

@@ -92,6 +92,8 @@ _CHECKS = {
     "letters": "{v} IN ('t', 'f')",
     "answers": f"lower({{v}}) IN ({', '.join(map(literal, dict.fromkeys(itertools.chain(*_ANSWERS))))})",
     "kept zeros": r"regexp_full_match({v}, '[0-9]+\.[0-9]*[1-9]0+|[0-9]+\.0{2,}')",
+    "minors": r"regexp_full_match({v}, '[0-9]{1,3}\.([0-9]|[1-3][0-9])')",
+    "short minors": r"regexp_full_match({v}, '[0-9]+\.[1-9]')",
     "beyond doubles": r"regexp_full_match({v}, '[0-9]{9,}\.[0-9]+') AND length({v}) > 16"
     " AND TRY_CAST({v} AS DOUBLE)::VARCHAR <> {v}",
     "flagged": f"regexp_full_match({{v}}, '{FLAGGED}')",

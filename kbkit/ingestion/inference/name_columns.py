@@ -90,7 +90,7 @@ def _short_summary(table: ProfiledTable, key: Sequence[str], free: Sequence[Prof
     """Return the column of summaries in one line, which are titles where a longer text follows."""
     others = [c for c in table.columns.values() if c.look == "prose" and names.words(c.name)[-1:] not in _SUMMARIES]
     for column in free:
-        short = 0 < column.length < _LINE and (not others or any(column.length * 2 < one.length for one in others))
+        short = 0 < column.length < _LINE and (not others or any(column.length < one.length for one in others))
         if short and names.words(column.name)[-1:] in _SUMMARIES and column.name not in key:
             return (column.name,)
     return None

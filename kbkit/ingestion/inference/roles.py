@@ -125,7 +125,7 @@ def plan(
         ):
             rest.append((table, links[0]))
         else:
-            result.nodes.append(_nodes(table, links, key, texts.get(table.name, ()), types))
+            result.nodes.append(_nodes(table, _named_by_link(table, links), key, texts.get(table.name, ()), types))
     for table, link in rest:
         target = result.of(link.target)
         detail = _detail(con, table, link, target.table) if target and not link.lists else None
@@ -148,6 +148,15 @@ def plan(
     order = {table.name: position for position, table in enumerate(tables)}
     result.nodes.sort(key=lambda nodes: order[nodes.table.name])
     return result
+
+
+def _named_by_link(table: ProfiledTable, links: Sequence[TableLink]) -> Sequence[TableLink]:
+    """Return links without a declared one to new nodes of the table's own type: its values name the rows."""
+    declared = {columns for columns, target, _ in table.declared_links if not target}
+    own = [link for link in links if link.loose == table.type and link.columns in declared and not link.lists]
+    if own and table.named is None:
+        table.named = own[0].columns
+    return [link for link in links if link not in own]
 
 
 def _shares(tables: Sequence[ProfiledTable], guesses: Guesses) -> dict[ProfiledTable, ProfiledTable]:
