@@ -1,6 +1,8 @@
 """What formats of exports put around records, lists and values in JSON, and what is read instead.
 
 - values of MongoDB's extended JSON (``{"$oid": "5f1e"}``): the value; see :data:`VALUES`;
+- values beside the name of their kind (``{"id": "a", "type": "number", "number": 5}``), and texts in runs
+  (``[{"plain_text": "A"}]``), as Notion writes them: the value, the text;
 - dates in parts of bibliographies (``{"date-parts": [[2009, 5, 12]]}``): the date, as far as it is known;
 - pages of lists (``{"data": [...], "has_more": false}``), and edges of GraphQL (``{"edges": [{"node": {...}}]}``): the
   list; see :data:`LISTS`;
@@ -31,6 +33,9 @@ MODEL_KEY = "pk"
 """The column with the keys of records of models."""
 _MODEL = {"model", "pk", "fields"}
 _PARTS = "date-parts"
+_RUN = "plain_text"
+_BESIDE_KIND = ("id", "type", "has_more")
+"""Fields beside a value and its kind."""
 _MOST_BESIDE = 8
 """Fields beside the list of a page: how many there are, the address of the next page."""
 _PAIR = 2
@@ -73,14 +78,24 @@ VALUES: Mapping[str, Callable[[Any], Any]] = {
 def plain(value: Any) -> Any:
     """Return a value of JSON without markers, at any depth."""
     if isinstance(value, list):
-        return _text(value) if str in map(type, value) and dict in map(type, value) else [plain(one) for one in value]
+        return _plain_list(value)
     if not isinstance(value, dict):
         return value
     if _PARTS in value and (date := _date_of_parts(value)):
         return date
+    kind = value.get("type")
+    if isinstance(kind, str) and kind != "type" and kind in value and value.keys() <= {kind, *_BESIDE_KIND}:
+        return plain(value[kind])
     if len(value) == 1 and (known := VALUES.get(next(iter(value)))):
         return known(next(iter(value.values())))
     return {name: None if one == {} else plain(_without_prefix(_listed(one), name)) for name, one in value.items()}
+
+
+def _plain_list(values: Sequence[Any]) -> Any:
+    if values and all(isinstance(one, dict) and _RUN in one for one in values):
+        return "".join(str(one[_RUN]) for one in values)
+    kinds = {*map(type, values)}
+    return _text(values) if {str, dict} <= kinds else [plain(one) for one in values]
 
 
 def _date_of_parts(value: Mapping[str, Any]) -> str:

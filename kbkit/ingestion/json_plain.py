@@ -20,7 +20,7 @@ from kbkit.ingestion.json_objects import IDS, NAMES, Row, are_named
 
 _WRAPPERS = ("fields", "attributes", "properties", "_source")
 """Fields with the fields of a record, beside its identifier."""
-_MOST_BESIDE = 6
+_MOST_BESIDE = 20
 """Fields beside a wrapper: the id, the type, the address of a record."""
 _PAIRS = (
     *((name, value) for name in ("key", "k", "name", "type", "property", "attribute", "field", "label", "trait_type")

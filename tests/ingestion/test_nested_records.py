@@ -48,6 +48,22 @@ CAST = [
     }
     for n in range(6)
 ]
+TYPED: Files = {
+    "pages.json": {
+        "results": [
+            {
+                "object": "page",
+                "id": f"p{n}",
+                "properties": {
+                    "Name": {"id": "t", "type": "title", "title": [{"plain_text": "Page "}, {"plain_text": f"{n}"}]},
+                    "Size": {"id": "s", "type": "number", "number": n},
+                    "Next": {"id": "r", "type": "relation", "relation": [{"id": f"p{(n + 1) % 3}"}], "has_more": False},
+                },
+            }
+            for n in range(3)
+        ]
+    }
+}
 ATTRIBUTES: Files = {
     "servers.xml": "<list>"
     + "".join(
@@ -123,6 +139,9 @@ MAPS: Files = {
             {"chapter course course 8"},
             {"server#s3": {"os": "b", "ram": 8}, "course#C2": {"level": 2, "place": "Ely"}},
             id="attributes",
+        ),
+        pytest.param(
+            TYPED, {"page": 3}, {"page next page 3"}, {"page#p2": {"name": "Page 2", "Size": 2}}, id="typed values"
         ),
         pytest.param(
             WRAPPERS,
