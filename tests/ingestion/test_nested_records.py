@@ -155,7 +155,7 @@ MAPS: Files = {
             {"reference": 2, "tool": 3},
             set(),
             {
-                'reference:"Reeds of the river"': {"year": 2010, "date": "2010-05-03", "pages": "1-10"},
+                "reference:Reeds of the river": {"year": 2010, "date": "2010-05-03", "pages": "1-10"},
                 "tool#c": {"language": "3.10", "price": 3.0},
             },
             id="references",
