@@ -390,7 +390,7 @@ def test_hits_are_graded_by_keys_and_resumed(browser: Any, world_kb: Path, tmp_p
         page.wait_for_function("() => document.activeElement.name === 'note'")
         page.keyboard.type("not sure 2")
         page.keyboard.press("Enter")
-        page.locator(".hit:nth-child(10) [name=note][value='not sure 2']").wait_for()
+        page.locator(".hit:nth-child(10)").get_by_text("Note saved").wait_for()
         withdrawn = labels.grades("ann")["1", pool[9]]
         assert (withdrawn.mark, withdrawn.note) == (None, "not sure 2")
         page.wait_for_load_state("networkidle")  # a reload that meets a request of the page is aborted
@@ -408,7 +408,7 @@ def test_hits_are_graded_by_keys_and_resumed(browser: Any, world_kb: Path, tmp_p
         assert page.locator(".graded h1").inner_text() == "long rivers in Asia"
         page.locator(".hit:nth-child(3) [name=note]").fill("left")
         page.locator(".hit:nth-child(5)").click()
-        page.locator(".hit:nth-child(3) [name=note][value='left']").wait_for()
+        page.locator(".hit:nth-child(3)").get_by_text("Note saved").wait_for()
         assert labels.grades("ann")["1", pool[2]].note == "left"
         assert tab.wrong == []
         page.locator(".hit:nth-child(5)").focus()
@@ -458,6 +458,68 @@ def test_disagreements_are_decided_by_keys(browser: Any, world_kb: Path, tmp_pat
         tab.context.close()
 
 
+def test_notes_and_marks_are_saved_apart(browser: Any, world_kb: Path, tmp_path: Path) -> None:
+    """However a note is left, it is saved, and the grade, the decision or the tick beside it stays."""
+    with kbkit.open(shutil.copytree(world_kb, tmp_path / "k.kb")) as kb, served(kb) as (url, _):
+        tab = Tab(browser, url.geturl())
+        page, labels = tab.page, Labels(kb)
+        pool = labels.write("long rivers in Asia", "ann").pool[:4]
+        for node in pool:
+            labels.grade("1", node, 1, "bob")
+            labels.grade("1", node, 0, "ann")
+        hits = page.locator(".hit")
+
+        def note(at: int, text: str) -> Any:
+            hits.nth(at).get_by_label(re.compile("^Note on")).fill(text)
+            return hits.nth(at).get_by_label(re.compile("^Note on"))
+
+        def saved(at: int) -> None:
+            hits.nth(at).get_by_text("Note saved").wait_for()
+
+        for path in ("/label/1?annotator=dan", "/label/disagreements?who=dan"):
+            tab.go(path)
+            hits.nth(0).get_by_role("button", name=re.compile("^2")).click()
+            page.locator(".hit[data-grade='2']").first.wait_for()
+            note(0, "left by Tab").press("Tab")
+            saved(0)
+            note(1, "before the grade").press("Escape")
+            saved(1)
+            page.keyboard.press("1")
+            page.locator(".hit[data-grade='1']").first.wait_for()
+            note(1, "left for a button")
+            hits.nth(2).get_by_role("button", name=re.compile("^0")).click()
+            page.locator(".hit[data-grade='0']").first.wait_for()
+            note(2, "sent by Enter").press("Enter")
+            saved(2)
+            note(3, "left by a click")
+            page.mouse.click(1190, 400)
+            saved(3)
+            page.reload()
+            shown = "(hits) => hits.slice(0, 4).map((hit) => [hit.dataset.grade, hit.querySelector('.note').value])"
+            assert hits.evaluate_all(shown) == [
+                ["2", "left by Tab"],
+                ["1", "left for a button"],
+                ["0", "sent by Enter"],
+                ["", "left by a click"],
+            ]
+        note(0, "of all")  # of a decision that is known
+        saved(0)
+        assert labels.decisions()["1", pool[0]].mark == 2
+        tab.go("/check")
+        pick = page.get_by_label(re.compile("^Choose: ")).first
+        pick.check()
+        field = page.locator("td .note").first
+        field.fill("look it up")
+        field.press("Enter")  # no button is pressed
+        pick.uncheck()
+        page.get_by_text("0 findings chosen, saved").wait_for()
+        page.reload()
+        pick.check()
+        assert field.input_value() == "look it up"
+        assert tab.wrong == []
+        tab.context.close()
+
+
 def test_findings_are_chosen_and_saved(tab: Tab) -> None:
     page = tab.page
     tab.go("/check")
@@ -490,7 +552,7 @@ def test_pairs_are_decided_by_keys_and_resumed(browser: Any, tmp_path: Path) -> 
         tab.go("/check/duplicates")
         rows = page.locator(".grading > .hit")
         rows.nth(2).wait_for()
-        for done, key in enumerate("jma", 0):
+        for done, key in enumerate("ma", 1):
             page.keyboard.press(key)
             page.get_by_text(f"{done} of 3 decided").wait_for()
         tab.go("/check/duplicates?type=firm")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kbkit.benchmarks.people.judgements import Judgement, append_judgements, known_judgements
+from kbkit.benchmarks.people.judgements import Judgement, amend_judgement, append_judgements, known_judgements
 from kbkit.benchmarks.people.same_nodes import DECISION, pair_problem
 from kbkit.ingestion.merging import APART, SAME
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from kbkit.benchmarks.people.judgements import Mark
+    from kbkit.benchmarks.people.judgements import GivenParts, Mark
 
 DECISIONS = {SAME: "Merge", APART: "Keep apart"}
 """The decisions on a pair, in words."""
@@ -31,19 +31,21 @@ class DataReview:
     def __init__(self, folder: Path) -> None:
         self._findings, self._pairs = folder / "findings.jsonl", folder / "pairs.jsonl"
 
-    def findings(self) -> Mapping[tuple[str, ...], str]:
-        """Return the notes of chosen findings by kind, type, part and finding; a note on all by ``("all",)``."""
-        return {one.item: one.note for one in known_judgements(self._findings) if one.mark}
+    def findings(self) -> Mapping[tuple[str, ...], Judgement]:
+        """Return choices and notes of findings by kind, type, part and finding; the note on all is ``("all",)``."""
+        return {one.item: one for one in known_judgements(self._findings)}
 
     def choose(self, finding: tuple[str, ...], note: str, *, chosen: bool = True) -> None:
-        """Choose a finding with a note, or withdraw the choice."""
-        given = Judgement(_WHO, finding, _CHOSEN, chosen or None, note.strip()[:LONGEST])
-        append_judgements(self._findings, [given])
+        """Choose a finding, or withdraw the choice, with a note, which stays."""
+        blank = Judgement(_WHO, finding, _CHOSEN, None)
+        given: GivenParts = {"mark": chosen or None, "note": note.strip()[:LONGEST]}
+        amend_judgement(self._findings, self.findings().get(finding), blank, given)
 
     @property
     def about(self) -> str:
         """The note on all findings."""
-        return self.findings().get(_ALL, "")
+        known = self.findings().get(_ALL)
+        return known.note if known else ""
 
     @about.setter
     def about(self, note: str) -> None:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, TypedDict
 
 from kbkit.benchmarks.dataset import writing
 from kbkit.benchmarks.pipeline import busy
@@ -52,6 +52,13 @@ class Judgement:
     about: dict[str, Mark] = field(default_factory=dict)
 
 
+class GivenParts(TypedDict, total=False):
+    """The parts of a judgement that a person gave; the others stay as they were."""
+
+    mark: Mark
+    note: str
+
+
 # -- files ------------------------------------------------------------------------------------------------------------
 
 
@@ -73,6 +80,17 @@ def append_judgements(path: Path, judgements: Sequence[Judgement]) -> None:
     time = now()
     with one_writer(path):
         append_json(path, *(to_json(replace(judgement, when=judgement.when or time)) for judgement in judgements))
+
+
+def amend_judgement(path: Path, known: Judgement | None, blank: Judgement, given: GivenParts) -> None:
+    """Add to a file what ``given`` makes of a known judgement, or else of a ``blank`` one, unless nothing changes.
+
+    A note does not change the mark, and a mark does not change the note. Raises as :func:`append_judgements`.
+    """
+    before = known or blank
+    after = replace(before, who=blank.who, when="", **given)
+    if known is None or replace(after, when=before.when) != before:
+        append_judgements(path, [after])
 
 
 def read_judgements(paths: Iterable[Path], problem: Problem = lambda _: "") -> list[Judgement]:

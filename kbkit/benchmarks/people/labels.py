@@ -20,12 +20,18 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from kbkit.assets.arguments import check_range
 from kbkit.benchmarks.evidence import leaks
 from kbkit.benchmarks.people.judged import judged
-from kbkit.benchmarks.people.judgements import Judgement, RaterFolder, append_judgements, one_writer, outside, ratings
+from kbkit.benchmarks.people.judgements import (
+    GivenParts,
+    Judgement,
+    RaterFolder,
+    amend_judgement,
+    one_writer,
+    outside,
+    ratings,
+)
 from kbkit.benchmarks.people.pools import LabelledQuery, LabelPools, PoolNode
 from kbkit.directory.files import append_json
 from kbkit.directory.generations import now
@@ -49,12 +55,16 @@ _GRADE = "grade"
 
 
 class Disagreement(NamedTuple):
-    """A node of a query's pool that annotators graded differently, their grades, and the decision, if there is one."""
+    """A node of a query's pool that annotators graded differently, their grades, and the decision, if there is one.
+
+    The note may be written before the decision.
+    """
 
     query: LabelledQuery
     node: PoolNode
     grades: list[Judgement]
     decision: Judgement | None
+    note: str
 
 
 class Labels(LabelPools):
@@ -89,21 +99,6 @@ class Labels(LabelPools):
         if number not in known:
             raise UnknownNameError("query", number, known)
         return known[number]
-
-    def draw(self, seed: int, type: str = "") -> str:  # noqa: A002 - as in search
-        """Return a random node (``type#key``), for which a query can be written.
-
-        It is of the given type ("": any), and has a text if some node of this type has one.
-        """
-        nodes = self._kb.stores.nodes
-        with_texts = self._kb.tables.lookup("SELECT DISTINCT id FROM texts")["id"].to_numpy()
-        ids = nodes.members(type or None)
-        if len(readable := np.intersect1d(ids, with_texts)) or not type:
-            ids = readable
-        if not len(ids):
-            raise KbError(f"The KB has no node of the type {type}" if type else "No node of the KB has a text")
-        row = nodes.row(int(ids[np.random.default_rng(seed).integers(len(ids))]))
-        return f"{row.type}#{row.key}"
 
     def write(
         self,
@@ -250,34 +245,43 @@ class Labels(LabelPools):
 
     def grade(self, query: str, node: str, grade: int | None, annotator: str, note: str = "") -> None:
         """Save an annotator's grade of a node in the pool of a query; None withdraws it."""
-        self._save(self._grades, query, node, grade, annotator, note)
+        self.give(query, node, annotator, {"mark": grade, "note": note})
 
     def decide(self, query: str, node: str, grade: int | None, who: str, note: str = "") -> None:
         """Save the grade that counts whatever the annotators gave; None withdraws it. The last decision counts."""
-        self._save(self._decisions, query, node, grade, who, note)
+        self.give(query, node, who, {"mark": grade, "note": note}, decision=True)
 
-    def _save(self, folder: RaterFolder, query: str, node: str, grade: int | None, who: str, note: str) -> None:
+    def give(self, query: str, node: str, who: str, given: GivenParts, *, decision: bool = False) -> None:
+        """Save the parts of a grade, or of a decision, that a person gave; the others stay as they were."""
         if node not in self.query(query).pool:
             raise KbError(f"{node} is not in the pool of query {query}")
-        given = Judgement(who, (query, node), _GRADE, grade, note.strip()[:LONGEST])
-        if problem := _problem(given):
+        if "note" in given:
+            given = {**given, "note": given["note"].strip()[:LONGEST]}
+        blank, item = Judgement(who, (query, node), _GRADE, None), (query, node)
+        if problem := _problem(replace(blank, **given)):
             raise KbError(f"Invalid grade: {problem}")
-        append_judgements(folder.path(who), [given])
+        folder = self._decisions if decision else self._grades
+        path = folder.path(who)
+        known = self._last_decisions().get(item) if decision else self.grades(who).get(item)
+        amend_judgement(path, known, blank, given)
 
     def decisions(self) -> dict[tuple[str, ...], Judgement]:
         """Return the last decision on each (query, node), without withdrawn ones."""
+        return {item: one for item, one in self._last_decisions().items() if one.mark is not None}
+
+    def _last_decisions(self) -> dict[tuple[str, ...], Judgement]:
+        """Return the last decision on each (query, node), with withdrawn ones, which may have a note."""
         every = [one for own in self._decisions.all().values() for one in own]
-        last = {one.item: one for one in sorted(every, key=lambda one: one.when)}
-        return {item: one for item, one in last.items() if one.mark is not None}
+        return {one.item: one for one in sorted(every, key=lambda one: one.when)}
 
     def disagreements(self) -> list[Disagreement]:
-        """Return the nodes that annotators graded differently, by query; those without a decision first."""
+        """Return the nodes that annotators graded differently, by query."""
         marks: dict[tuple[str, ...], list[Judgement]] = {}
         for own in self._grades.all().values():
             for one in own:
                 if one.mark is not None:
                     marks.setdefault(one.item, []).append(one)
-        decided, found = self.decisions(), []
+        last, found = self._last_decisions(), []
         for query in self.queries():
             apart = {
                 node: marks[query.id, node]
@@ -285,11 +289,11 @@ class Labels(LabelPools):
                 if len({one.mark for one in marks.get((query.id, node), [])}) > 1
             }
             shown = self.candidates(replace(query, pool=list(apart))) if apart else []
-            found += [
-                Disagreement(query, node, apart[node.reference], decided.get((query.id, node.reference)))
-                for node in shown
-            ]
-        return sorted(found, key=lambda one: one.decision is not None)
+            for node in shown:
+                given = last.get((query.id, node.reference))
+                decision = given if given and given.mark is not None else None
+                found.append(Disagreement(query, node, apart[node.reference], decision, given.note if given else ""))
+        return found
 
     def grades(self, annotator: str) -> dict[tuple[str, str], Judgement]:
         """Return the grades of an annotator by (query, node), with withdrawn ones, which may have a note."""

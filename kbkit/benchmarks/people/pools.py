@@ -83,6 +83,21 @@ class LabelPools:
         self._kb = kb
         self._read = lru_cache(_READ)(self._reading_of)  # the KB does not change while it is open
 
+    def draw(self, seed: int, type: str = "") -> str:  # noqa: A002 - as in search
+        """Return a random node (``type#key``), for which a query can be written.
+
+        It is of the given type ("": any), and has a text if some node of this type has one.
+        """
+        nodes = self._kb.stores.nodes
+        with_texts = self._kb.tables.lookup("SELECT DISTINCT id FROM texts")["id"].to_numpy()
+        ids = nodes.members(type or None)
+        if len(readable := np.intersect1d(ids, with_texts)) or not type:
+            ids = readable
+        if not len(ids):
+            raise KbError(f"The KB has no node of the type {type}" if type else "No node of the KB has a text")
+        row = nodes.row(int(ids[np.random.default_rng(seed).integers(len(ids))]))
+        return f"{row.type}#{row.key}"
+
     def answers(self, expression: str) -> tuple[list[str], int]:
         """Return the first answers of an expression (``type#key``), and how many there are. Raises :class:`KbError`."""
         return self._first(self._kb.answers(expression), "")

@@ -9,7 +9,7 @@ import polars as pl
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 
-from kbkit.benchmarks.people.data_review import DECISIONS, LONGEST, DataReview
+from kbkit.benchmarks.people.data_review import DECISIONS, DataReview
 from kbkit.display.render import cell
 from kbkit.display.reports import PageSection, ReportPage
 from kbkit.graph.nodes import degrees_of_all
@@ -62,7 +62,6 @@ class _Check:
             notes=self._review.findings(),
             count=self._chosen(),
             about=self._review.about,
-            longest=LONGEST,
         )
 
     def choose(self, request: Request) -> Response:
@@ -78,7 +77,7 @@ class _Check:
     def _chosen(self) -> int:
         """Return how many findings are chosen."""
         notes = self._review.findings()
-        return sum(_name(one) in notes for one in self._every)
+        return sum(_name(one) in notes and bool(notes[_name(one)].mark) for one in self._every)
 
     def duplicates(self, request: Request) -> Response:
         """Show pairs of nodes that may be the same, of all types or of one."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.routing import Route
 
+    from kbkit.benchmarks.people.judgements import GivenParts
     from kbkit.web.explore.site import Site
 
 ANNOTATOR = "kbkit_annotator"
@@ -51,9 +52,11 @@ class _Disagreements:
     def decide(self, request: Request) -> Response:
         """Save a decision; return it as a part of the page, or to the list."""
         form = request.state.form
-        given, who = grade_of(form), form.get("who", "")
+        given, who = given_of(form), form.get("who", "")
         query, node = form.get("query", ""), form.get("node", "")
-        self._labels.decide(query, node, given, who, form.get("note", ""))
+        self._labels.give(query, node, who, given, decision=True)
+        if is_part(request) and "mark" not in given:
+            return self._site.page("noted.html", request)
         if not is_part(request):
             return RedirectResponse(links.page(_PATH, who=who), 303)
         found = [one for one in self._labels.disagreements() if (one.query.id, one.node.reference) == (query, node)]
@@ -67,6 +70,12 @@ def grade_of(form: dict[str, str]) -> int | None:
     if given not in ("", *map(str, GRADES)):
         raise HTTPException(400, f"Unknown grade. Use {', '.join(map(str, GRADES))}.")
     return int(given) if given else None
+
+
+def given_of(form: dict[str, str]) -> GivenParts:
+    """Return the grade and the note of a form; it may have one of them, and the other stays as it was."""
+    given: GivenParts = {"mark": grade_of(form)} if "grade" in form else {}
+    return {**given, "note": form["note"]} if "note" in form else given
 
 
 def annotator_of(request: Request) -> str:

@@ -19,7 +19,7 @@ from kbkit.english.types import type_plural
 from kbkit.errors import KbError
 from kbkit.measures.files import write_gold
 from kbkit.web.explore import disagreements, links
-from kbkit.web.explore.disagreements import ANNOTATOR, annotator_of, grade_of
+from kbkit.web.explore.disagreements import ANNOTATOR, annotator_of, given_of, grade_of
 from kbkit.web.explore.reading import first_type
 from kbkit.web.explore.site import is_part, said, status_of
 
@@ -177,6 +177,7 @@ class _Label:
         given = {**_given(form), "node": "", "answers": ""}
         lines = [line.strip() for line in form.get("queries", "").splitlines() if line.strip()]
         problems: dict[str, KbError] = {}
+        types = self._types()
         before = len(self._labels.queries())
         if not lines:
             problems[""] = KbError("There are no queries", "Write one per line")
@@ -185,8 +186,11 @@ class _Label:
             return self._form(request, given, KbError(f"{len(lines)} queries are too many", hint), "\n".join(lines))
         for line in lines:
             try:
-                if self._known(line, given) is None:
-                    self._labels.write(line, given["annotator"], "", given["note"], given["k"], given["type"])
+                text, _, kind = line.rpartition("\t")
+                if kind not in types:
+                    text, kind = line, given["type"]
+                if self._known(text, {**given, "type": kind}) is None:
+                    self._labels.write(text, given["annotator"], "", given["note"], given["k"], kind)
             except KbError as error:
                 problems[line] = error
         if problems:  # with the lines that were not saved, where they can be mended
@@ -205,6 +209,9 @@ class _Label:
         grades = self._labels.grades(annotator) if annotator else {}
         found = [self._shown(one, grades.get((query.id, one.reference))) for one in self._labels.candidates(query)]
         self._site.describe(found, "text", query.text)
+        answers, added = links.number(request, "answers", 0, 0, 2**31), self._labels.last_added(query.id)
+        for one in found:
+            one["added"] = bool(answers) and one["reference"] in added
         own = [one for one in self._labels.progress().iter_rows(named=True) if one["query"] == query.id]
         page = self._site.page(
             "label_query.html",
@@ -224,8 +231,8 @@ class _Label:
             types=self._types(),
             reading=self._labels.reading(query),
             named_type="" if any(one["grade"] is not None for one in found) else self._named_type(query),
-            answers=links.number(request, "answers", 0, 0, 2**31),
-            added=self._labels.last_added(query.id),
+            answers=answers,
+            added=added,
             open=self._labels.next_open(annotator, query.id) if annotator else None,
         )
         return page if links.is_foreign(request) else _remembered(page, annotator)
@@ -266,7 +273,7 @@ class _Label:
         for one in self._labels.candidates(query):
             known = grades.get((number, one.reference))
             if (known is None or known.mark is None) and (read is None or one.reference in read):
-                self._labels.grade(number, one.reference, given, annotator, known.note if known else "")
+                self._labels.give(number, one.reference, annotator, {"mark": given})
         return _remembered(_to_query(number), annotator)
 
     def undo(self, request: Request) -> Response:
@@ -290,18 +297,20 @@ class _Label:
         return RedirectResponse(_PATH, 303)
 
     def grade(self, request: Request) -> Response:
-        """Save a grade; return the hit as a part of the page."""
+        """Save a grade or a note; return the hit as a part of the page, or that the note is saved."""
         form = request.state.form
         number, annotator, node = request.path_params["number"], form.get("annotator", ""), form.get("node", "")
-        given, note, problem = grade_of(form), form.get("note", ""), None
+        given, problem = given_of(form), None
         try:
-            self._labels.grade(number, node, given, annotator, note)
+            self._labels.give(number, node, annotator, given)
         except KbError as error:
-            if not is_part(request) or node not in self._labels.query(number).pool:
+            if not is_part(request) or "mark" not in given or node not in self._labels.query(number).pool:
                 raise
             problem = error
         if not is_part(request):
             return _remembered(_to_query(number), annotator)
+        if "mark" not in given:
+            return self._site.page("noted.html", request)
         query = self._labels.query(number)
         [one] = [one for one in self._labels.candidates(query) if one.reference == node]
         known = None if problem else self._labels.grades(annotator).get((number, node))
@@ -314,7 +323,7 @@ class _Label:
             query=query,
             annotator=annotator,
             agreement=self._labels.agreement(number).rows(named=True),
-            hit={**shown, "problem": said(problem)} | ({"note": note} if problem else {}),
+            hit={**shown, "problem": said(problem)} | ({"note": given.get("note", "")} if problem else {}),
             grades=GRADES,
         )
 
@@ -338,7 +347,7 @@ class _Label:
     def _shown(self, one: PoolNode, given: Judgement | None) -> dict[str, Any]:
         """Return a hit as the template shows it."""
         known = {"grade": given.mark, "note": given.note} if given else {"grade": None, "note": ""}
-        return {**one._asdict(), **known, "problem": ""}
+        return {**one._asdict(), **known, "problem": "", "added": False}
 
 
 def _given(form: dict[str, str]) -> dict[str, Any]:

@@ -68,6 +68,11 @@
       }
       return;
     }
+    if (key === "Enter" && target.matches("input.note")) { // saves the note, and no button of its form is pressed
+      event.preventDefault();
+      target.dispatchEvent(new Event("change", { bubbles: true }));
+      target.closest(".hit")?.focus();
+    }
     if (!target.dataset.names) return;
     const list = listOf(target);
     // The names of an earlier text are shown until those of this one are here: no key takes one of them.

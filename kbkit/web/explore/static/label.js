@@ -19,8 +19,8 @@
 
   const hits = () => [...document.querySelectorAll(".grading > .hit")]; // a page may fetch them later
   const done = []; // positions of grades given here, for undo
-  let leaving = false; // a note is saved because the focus left it
-  let [current, wanted, noting] = [hits().findIndex((hit) => hit.dataset.grade === ""), null, false];
+  const first = () => Math.max(hits().findIndex((hit) => hit.dataset.grade === ""), 0);
+  let [current, wanted, noting] = [-1, null, false];
 
   function go(position) {
     current = Math.min(Math.max(position, 0), hits().length - 1);
@@ -42,16 +42,17 @@
 
   // A graded hit is replaced: the focus goes to the next one, or to where a key wants it.
   document.addEventListener("htmx:beforeRequest", ({ target }) => {
-    if (!target.closest(".hit")) return;
-    wanted = leaving ? null : hits().indexOf(target.closest(".hit"));
-    leaving = false;
+    if (target.closest(".hit") && target.name !== "note") wanted ??= hits().indexOf(target.closest(".hit"));
   });
-  document.addEventListener("htmx:afterSettle", () => {
+  document.addEventListener("htmx:sendError", () => (wanted = null));
+  document.addEventListener("htmx:afterSettle", ({ detail }) => {
+    if (detail.requestConfig.elt.name === "note") return;
     const graded = hits().filter((hit) => hit.dataset.grade).length;
     const progress = document.getElementById("progress");
     if (!progress) return;
+    if (current < 0 && document.activeElement === document.body) go(first()); // they were fetched later
     const done = progress.dataset.done ?? "graded"; // or decided
-    progress.textContent = graded < hits().length ? `${graded} of ${hits().length} ${done}` : `All ${graded} ${done}`;
+    progress.textContent = graded < hits().length ? `${graded} of ${hits().length} ${done}` : `All ${graded} ${done}${progress.dataset.end ?? ""}`;
     for (const left of document.querySelectorAll("[data-left]")) left.textContent = hits().length - graded;
     const failed = hits().findIndex((hit) => hit.querySelector(".problem"));
     if (wanted === null) return;
@@ -61,23 +62,18 @@
     if (noting) note();
   });
 
-  document.addEventListener("focusout", ({ target, relatedTarget }) => {
-    const hit = target.closest(".hit");
-    if (!hit || target.name !== "note" || target.value === target.defaultValue || hit.contains(relatedTarget)) return;
-    leaving = true;
-    target.form.requestSubmit(target.form.querySelector("button"));
-  });
-
   function note() {
     noting = wanted !== null; // a hit that is being replaced would lose the text
-    if (!noting) hits()[current]?.querySelector("[name=note]")?.focus();
+    const field = noting ? null : hits()[current]?.querySelector("[name=note]");
+    field?.focus();
+    field?.setSelectionRange(field.value.length, field.value.length);
   }
 
   document.addEventListener("keydown", (event) => {
     const { key, target } = event;
     if (!hits().length) return;
     if (event.ctrlKey || event.metaKey || event.altKey || target.closest("input, textarea, select")) {
-      if (key === "Escape") go(current);
+      if (key === "Escape" && target.closest(".hit")) go(current);
       return;
     }
     const press = (position, name, next) => {
@@ -104,5 +100,6 @@
     event.preventDefault();
   });
 
-  if (hits().length) go(current);
+  const added = hits().findIndex((hit) => hit.dataset.added);
+  if (hits().length) go(added < 0 ? first() : added);
 })();
