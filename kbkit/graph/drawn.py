@@ -60,10 +60,10 @@ def described(stores: Stores, hops: Sequence[Ids]) -> pl.DataFrame:
 
 
 def _titled(stores: Stores, frame: pl.DataFrame) -> pl.Series:
-    """Return the names, of nodes without one their titles."""
+    """Return the titles of nodes that have one, or else their names."""
     import polars as pl
 
-    found = titles(stores, frame.filter(frame["name"] == frame["key"])["id"].to_list())
+    found = titles(stores, frame["id"].to_list())
     pairs = zip(frame["id"].to_list(), frame["name"].to_list(), strict=True)
     return pl.Series("name", [found.get(node, name) for node, name in pairs], pl.String)
 

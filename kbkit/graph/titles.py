@@ -1,4 +1,4 @@
-"""Titles of nodes without a name, such as rows with a number for a key: made of the names that they link to."""
+"""Titles of nodes that their names do not tell from others: made of the names that they link to, or of their keys."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ _DEPTH = 2
 
 
 def titles(stores: Stores, ids: Iterable[int]) -> dict[int, str]:
-    """Return a title for each node whose name is only its key, a number: *death 7 (Lettice)*.
+    """Return a title for each node whose name is only its key, a number: *death 7 (Lettice)*; *Ada (k12)* of namesakes.
 
-    The names in parentheses are those of the first nodes that its own relations lead to. A node that leads to none has
-    no title.
+    The names in parentheses are those of the first nodes that its own relations lead to; a node that leads to none has
+    no title. Nodes of one type with equal names have their keys.
     """
     found: dict[int, str] = {}
-    if not stores.has("adjacency"):
-        return found
     rows = stores.nodes.rows(list(ids))
     for node, row in rows.items():
-        if row.name == row.key and _NUMBERED.fullmatch(row.key):
-            names = _linked(stores, node, _DEPTH)
+        if row.name == row.key:
+            names = _linked(stores, node, _DEPTH) if _NUMBERED.fullmatch(row.key) and stores.has("adjacency") else ()
             if names:
                 found[node] = f"{type_noun(row.type)} {row.name} ({', '.join(names)})"
+        elif row.name and stores.nodes.has_namesake(node):
+            found[node] = f"{row.name} ({row.key})"
     return found
 
 

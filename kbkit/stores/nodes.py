@@ -130,6 +130,15 @@ class Nodes(NodeDirectory):
             return same
         return self._those_of_type(self._with_alias(entries, folded), node_type)
 
+    def has_namesake(self, node: int) -> bool:
+        """Return whether another node of the primary type of a node has the same name."""
+        kind, name = self._schema.type_of(node), self.names.encoded(node)
+        entries = self.name_index.candidates(_encoded(words(self.names[node])))
+        return any(
+            kind.first <= other <= kind.last and other != node and self.names.encoded(other) == name
+            for other in entries
+        )
+
     def _with_alias(self, entries: Iterable[int], folded: str) -> list[int]:
         """Return the sorted ids of the nodes with an alias among ``entries`` that is caseless ``folded``."""
         numbers = [entry - self.count for entry in entries if entry >= self.count]

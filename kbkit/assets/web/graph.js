@@ -6,10 +6,11 @@ const RADII = [14, 7.5, 6]; // of dots, by importance
 const STEP = 25; // neighbours that a click on "+N more" adds
 const MARGIN = 46; // room around the outermost dots, for their labels
 const FEW = 40; // lines up to which relations are always labelled
-const SHARES = [0.5, 0.4, 0.6, 0.3, 0.7, 0.8, 0.2]; // places of a relation's label on its line, the first free one is taken
+const SHARES = [0.5, 0.4, 0.6, 0.3, 0.7, 0.8, 0.2, 0.45, 0.55, 0.35, 0.65, 0.25, 0.75, 0.15, 0.85, 0.1, 0.9]; // places of a relation's label on its line, the first free one is taken
 const ALIKE = 5; // lines of the same relation that are labelled
 const APART = 7; // pixels between a label's middle and the lines of others
 const SAME = 4; // lines of a relation between two columns from which it is named once, above them
+const ONLY = 2; // the same, if they have no other relation
 const AVOIDED = 150; // lines up to which names of nodes are placed off them
 
 // Draw `data` in `container`. `selected(index or null)` is called on a click on a node or on the background, `full(group)`
@@ -391,7 +392,8 @@ kbkit.Graph = class {
       return [line.data("e"), kbkit.pieces(spots.get(`n${s}`), spots.get(`n${t}`), bendOf(line))];
     });
     // Whether no other line passes there: its label would be read as that of the other one.
-    const isOwn = (e, at) => segments.every(([other, pieces]) => other === e || kbkit.apart(at, pieces) > APART);
+    const clearOf = (e, at) => Math.min(...segments.map(([other, pieces]) => (other === e ? Infinity : kbkit.apart(at, pieces))));
+    const onLines = [];
     const named = this.layout === "layered" && data.layered ? this.columns(lines) : new Map();
     for (const { gap, text } of focus === null ? named.values() : []) {
       const [first, last] = [gap, gap + 1].map((hop) => [...spots].find(([id]) => data.nodes[id.slice(1)]?.hop === hop)[1]);
@@ -413,13 +415,17 @@ kbkit.Graph = class {
       if (focus === null && !over && named.get(gapOf(data, e))?.text === text) return;
       const loop = s === t ? line.renderedMidpoint() : null;
       const points = loop ? [[loop.x, loop.y]] : SHARES.map((share) => kbkit.along(a, b, bendOf(line), share));
-      const own = points.filter((at) => over || isOwn(e, at));
-      const along = (data.layered || loop) && !own.length ? points : own;
+      const clear = points.map((at) => [over ? Infinity : clearOf(e, at), at]);
+      const own = clear.filter(([room]) => room > APART).map(([, at]) => at);
+      // In a drawing of paths every line has a name: where no place is its own, the one that is least like another's.
+      const others = data.layered || loop ? clear.filter(([room]) => room <= APART).sort(([a], [b]) => b - a).map(([, at]) => at) : [];
+      const along = [...own, ...others];
       if (!along.length) return;
       const label = { along, text, brief: names.length > 1 ? `${names.length} relations` : halved(text), size: over ? 12 : 10.5, colour: over ? look.ink : look.soft, always: over };
       if (over) labels.unshift(label);
-      else labels.push(label);
+      else onLines.push([own.length, label]);
     });
+    labels.push(...onLines.sort(([a], [b]) => (data.layered ? a - b : 0)).map(([, label]) => label)); // those with few places first
     const avoided = segments.length <= AVOIDED ? segments.flatMap(([, pieces]) => pieces) : [];
     this.labelled = kbkit.drawLabels(this.canvas, labels, dots, look.ground, look.font, avoided);
   }
@@ -439,7 +445,7 @@ kbkit.Graph = class {
     const found = new Map();
     for (const [gap, own] of counts) {
       const [text, count] = [...own].sort((a, b) => b[1] - a[1])[0];
-      if (count >= SAME && (own.size === 1 || !this.tall)) found.set(gap, { gap, text });
+      if (count >= (own.size === 1 ? ONLY : SAME) && (own.size === 1 || !this.tall)) found.set(gap, { gap, text });
     }
     return found;
   }

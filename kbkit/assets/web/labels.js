@@ -31,7 +31,7 @@ kbkit.drawLabels = (canvas, labels, dots, halo, font, lines = []) => {
     let [text, box] = [label.text, null];
     for (const form of [label.text, label.brief ?? label.text]) {
       const free = places(label, form).filter(isFree);
-      const strikes = free.map((one) => (label.along ? 0 : crossed(one)));
+      const strikes = free.map(crossed); // of a label on its line, also that line
       box = free[strikes.indexOf(Math.min(...strikes))];
       text = form;
       if (box) break;

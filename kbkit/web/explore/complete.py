@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kbkit.web.explore import links
 
@@ -17,6 +17,14 @@ _SHOWN = 10
 _BOXES = ("q", "from", "to", "node")
 
 
+def _told_apart(site: Site, references: list[str]) -> list[dict[str, Any]]:
+    """Return the titles and some facts of nodes with namesakes; nothing of others."""
+    rows: list[dict[str, Any]] = [{"id": site.kb.find(one), "name": "", "glimpse": ""} for one in references]
+    alike = [row for row in rows if site.kb.stores.nodes.has_namesake(row["id"])]
+    site.describe(alike, "text", "")
+    return rows
+
+
 def routes(site: Site) -> list[Route]:
     """Return the routes of this screen."""
 
@@ -26,8 +34,9 @@ def routes(site: Site) -> list[Route]:
         found = site.vocabulary.names(typed, None, _SHOWN) if typed else ()
         own = [f"{row.type}#{row.key}" for row in found]
         fills = "q" not in request.query_params  # else a choice leads to the page of the node
-        shown = list(zip(found, map(site.reference, own) if fills else own, strict=True))
+        references = map(site.reference, own) if fills else own
+        shown = zip(found, references, _told_apart(site, own), strict=True)
         missing = fills and bool(typed)  # other texts may be words to search for
-        return site.page("complete.html", request, found=shown, missing=missing)
+        return site.page("complete.html", request, found=list(shown), missing=missing)
 
     return [site.route("/complete", complete)]

@@ -228,6 +228,7 @@ class Site(Pages):
             "types_url": f"/types.css?v={_digest(self.types_css().encode())}",
             "type_class": self.type_class,
             "in_words": self.in_words,
+            "titled": self.titled,
             "limits": self.limits,
         }
 
@@ -239,6 +240,10 @@ class Site(Pages):
             if self.kb.find(name) == node:
                 return name
         return given
+
+    def titled(self, node: int, name: str) -> str:
+        """Return the name of a node as pages show it, told apart from those of its namesakes."""
+        return titles(self.kb.stores, [node]).get(node, name)
 
     def describe(self, rows: Iterable[dict[str, Any]], text: str, query: str | None = None) -> None:
         """Give rows of nodes without a name a title as their name, and those without a ``text`` some neighbours.
