@@ -21,7 +21,6 @@ from kbkit.graph.drawn import Drawable
 from kbkit.graph.nodes import degrees_of_all
 from kbkit.graph.path_search import UNITS, best_paths, meet, with_longer
 from kbkit.graph.steps import CLOSED, Graph, RelationMove, closed
-from kbkit.graph.titles import titles
 from kbkit.stores import Stores
 
 if TYPE_CHECKING:
@@ -245,5 +244,4 @@ def _check(max_steps: int, limit: int) -> None:
 
 
 def _named(stores: Stores, ids: Sequence[int]) -> dict[int, Place]:
-    titled = titles(stores, ids)
-    return {i: Place(i, row.key, row.type, titled.get(i, row.name)) for i, row in stores.nodes.rows(ids).items()}
+    return {i: Place(i, row.key, row.type, row.name) for i, row in stores.nodes.rows(ids).items()}

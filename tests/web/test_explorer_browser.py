@@ -219,7 +219,7 @@ def test_paths_are_listed_and_drawn(tab: Tab) -> None:
     with tab.page.expect_download() as saved:
         tab.page.get_by_role("button", name="SVG").click()
     content = saved.value.path().read_text()  # one file for a colleague: the drawing, and the paths in words
-    assert len(re.findall(r">\d+\. Lake Chad [^<]* Mount Kilimanjaro \(weight [\d.]+\)<", content)) == 10
+    assert len(re.findall(r">\d+\. Lake Chad [^<]* Mount Kilimanjaro \(\d+ steps, weight [\d.]+\)<", content)) == 10
 
 
 def test_a_query_is_completed_run_and_cancelled(tab: Tab) -> None:

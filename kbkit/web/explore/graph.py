@@ -198,13 +198,13 @@ def drawn_values(site: Site, drawing: Drawing, ranks: Sequence[str] = ()) -> lis
     return shown
 
 
-def graphml(site: Site, graph: Drawable) -> Response:
-    """Return a graph as a file of GraphML."""
+def graphml(site: Site, graph: Drawable, *words: str) -> Response:
+    """Return a graph as a file of GraphML, named after the KB and some words."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "graph.graphml"
         graph.write(path)
         content = path.read_bytes()
-    headers = site.attachment("graphml", graph.drawing().title)
+    headers = site.attachment("graphml", *words)
     return Response(content, media_type="application/graphml+xml", headers=headers)
 
 

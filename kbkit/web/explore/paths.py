@@ -74,6 +74,7 @@ class _Paths:
             hub=hub_degree(self._site.kb.stores),
             in_words=lambda path: _in_words(schema, path),
             lacks=_lacks(request, asked),
+            farther=links.page("/paths", **_address({**asked, "steps": 10})),
             longer=links.page("/paths", **_address(asked)) if found is not None and asked["shortest"] else "",
             fewer=links.page("/paths", **_address(asked), shortest=1) if found and _leaves_out(found) else "",
             markdown=f"/paths/file?format=md&{request.url.query}",
@@ -113,7 +114,7 @@ class _Paths:
         asked = _asked(request)
         found, chosen = self._found(asked), links.number(request, "path", 0, 0, 100)
         if links.text(request, "format") != "md":
-            return graphml(self._site, found)
+            return graphml(self._site, found, found.start.name, found.end.name)
         if chosen > len(found):
             raise HTTPException(404, f"There is no path {chosen}.")
         words = (found.start.name, found.end.name, *([str(chosen)] if chosen else []))
@@ -138,16 +139,20 @@ class _Paths:
         for number, path in enumerate(found, 1):
             if chosen not in (0, number):
                 continue
-            said = "".join(f" {words} {_escaped(node.name)}" for words, node in _in_words(self._site.kb.schema, path))
+            onward = _in_words(self._site.kb.schema, path)
+            said = "".join(f" {words} {self._named(node)}" for words, node in onward)
             weight = f" (weight {path.weight:.1f})" if len(path) > 1 else ""
-            lines.append(f"{number}. {_escaped(path.start.name)}{said}{weight}")
+            lines.append(f"{number}. {self._named(path.start)}{said}{weight}")
             places |= {node.id: node for node in path.nodes}
-        nodes = [f"- {_escaped(node.name)}: `{node.reference.replace('`', '')}`" for node in places.values()]
+        nodes = [f"- {self._named(node)}: `{node.reference.replace('`', '')}`" for node in places.values()]
         title = f"# {_escaped(found.start.name)} to {_escaped(found.end.name)}"
         note = "The weight is the sum of log₂ of the numbers of neighbours of the nodes between the ends."
         listed = ["", "## Nodes", "", *nodes, "", "## Source", "", f"{_escaped(self._site.source())}.", ""]
         summary = f"Path {chosen} of {len(found)} that the command below lists" if chosen else found.summary
         return "\n".join([title, "", f"{summary}. {note}", "", *lines, *listed, f"    {command}", ""])
+
+    def _named(self, node: Place) -> str:
+        return _escaped(self._site.titled(node.id, node.name))
 
     def _found(self, asked: dict[str, Any]) -> Paths:
         given = (asked["start"], asked["end"], asked["steps"], asked["limit"])

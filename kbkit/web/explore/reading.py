@@ -14,8 +14,9 @@ from kbkit.answers.parse import parse
 from kbkit.answers.syntax_tree import Aggregate, Filter, Superlative
 from kbkit.english.headings import attribute_heading
 from kbkit.english.types import type_noun, type_plural
+from kbkit.errors import KbError
 from kbkit.executor.languages import is_question
-from kbkit.questions.reply import AskReply, reply
+from kbkit.questions.reply import MAX_PROOFS, AskReply, ProvedAnswer, reply
 from kbkit.web.explore import links
 
 if TYPE_CHECKING:
@@ -92,10 +93,13 @@ class _Reading:
         known = reply(read, closest=_OTHERS)
         if not asks and known.is_answered and missed:
             known = _unanswered(known, read, missed)
+        within = links.text(request, "within", 10_000)
+        known, filtered = self._filtered(known, within) if within and known.is_answered else (known, True)
         return self._site.page(
             "reading.html",
             request,
             reply=known,
+            filtered=filtered,
             is_question=asks or (is_prose and not missed and not all("#" in one.meaning for one in read.matches)),
             is_name=bool(len(self._site.kb.stores.nodes.called(question))),
             ends=self._ends(read),
@@ -103,6 +107,22 @@ class _Reading:
             decisive=_decisive(known),
             values={one.expression for one in known.others if isinstance(parse(one.expression), Aggregate)},
         )
+
+    def _filtered(self, known: AskReply, within: str) -> tuple[AskReply, bool]:
+        """Return the reply with the answers that a filter keeps, and whether it applies to these."""
+        if known.value is not None:
+            return known, False
+        try:
+            kept = self._site.kb.answers(f"({known.expression}) & ({within})")
+            nodes = kept.nodes()
+        except KbError:  # of another type
+            return known, False
+        first = nodes.head(MAX_PROOFS)
+        proofs = (why.lines() for why in kept.proofs(first["id"].to_list()))
+        rows = (first[name].to_list() for name in ("id", "type", "key", "name"))
+        proved = [ProvedAnswer(*one) for one in zip(*rows, proofs, strict=True)]
+        phrase = f"{known.phrase}, filtered" if known.phrase else ""
+        return replace(known, expression=kept.expression, answers=proved, count=nodes.height, phrase=phrase), True
 
     def _is_all(self, read: AskResult) -> bool:
         """Return whether a question is read as all nodes of a type that no words of it name: *Heat* as movies."""

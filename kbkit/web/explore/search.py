@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.exceptions import HTTPException
 
+from kbkit.answers.parse import parse
+from kbkit.answers.syntax_tree import Combine, Filter, Key, Nodes, Path, Step
+from kbkit.english.headings import relation_heading
 from kbkit.errors import KbError, QueryTimeoutError
 from kbkit.executor.languages import is_question
+from kbkit.questions.understood import in_words
 from kbkit.search.settings import missing_stores
 from kbkit.web.explore import links, reading
 from kbkit.web.explore.reading import nouns
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.routing import Route
 
+    from kbkit.answers.syntax_tree import Expression
     from kbkit.schema import NodeType
     from kbkit.web.explore.site import Site
 
@@ -65,6 +70,13 @@ def _named(found: list[dict[str, Any]], words: str, least: float = 1.0) -> dict[
         if all(word in name or get_close_matches(word, re.findall(r"\w+", name), 1, least) for word in wanted):
             return row
     return None
+
+
+def _parts(tree: Expression) -> list[Expression]:
+    """Return the expressions of which all must be met."""
+    if isinstance(tree, Combine) and tree.op == "&":
+        return [one for part in tree.parts for one in _parts(part)]
+    return [tree]
 
 
 class _Search:
@@ -117,7 +129,31 @@ class _Search:
         found = self._site.kb.search(asked["q"], _FACETED, mode, within=asked["within"] or None)
         counts = found["type"].value_counts(sort=True).rows()
         facets = self._facets(found.filter(found["type"] == asked["type"])["id"].to_list(), asked)
-        return self._site.page("types.html", request, **asked, counts=counts, total=found.height, facets=facets)
+        filters = self._filters(asked["within"])
+        shown: dict[str, Any] = {"counts": counts, "total": found.height, "most": _FACETED, "facets": facets, "filters": filters}
+        return self._site.page("types.html", request, **asked, **shown)
+
+    def _filters(self, within: str) -> list[tuple[str, str, int]]:
+        """Return each filter in words, the filters without it, and how many nodes of the KB it keeps."""
+        if not within:
+            return []
+        parts = _parts(parse(within))
+        result = []
+        for at, part in enumerate(parts):
+            others = " & ".join(f"({other})" for other in (*parts[:at], *parts[at + 1 :]))
+            result.append((self._filter_words(part), others, len(self._site.kb.answers(str(part)))))
+        return result
+
+    def _filter_words(self, part: Expression) -> str:
+        """Return a filter as the facets name it: *has the genre: Crime*, *year < 2000*."""
+        match part:
+            case Filter(source=Nodes(selector=None)):
+                return ", ".join(map(str, part.conditions))
+            case Path(elements=(Nodes(type=str(kind), selector=Key(key)), Step(edges=(edge,)), Nodes(type=str(own)))):
+                schema, node = self._site.kb.schema, self._site.kb.find(f"{kind}#{key}")
+                heading = relation_heading(schema, edge.relation, own, kind, of_head=edge.inverse)
+                return f"{heading}: {self._site.titled(node, self._site.kb.stores.nodes.row(node).name)}"
+        return in_words(self._site.kb.answers(str(part)), self._site.kb.stores)
 
     def _facets(self, ids: list[int], asked: dict[str, Any]) -> dict[str, list[tuple[str, int, str]]]:
         """Return (value, number of hits, filter) by heading of an attribute or a relation of the chosen type.

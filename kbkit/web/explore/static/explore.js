@@ -122,6 +122,11 @@
     counted(target.closest("[data-all]"));
   });
 
+  document.addEventListener("change", ({ target }) => {
+    const pending = target.form?.querySelector("[data-pending]");
+    if (pending && !target.dataset.names) pending.textContent = "not applied yet";
+  });
+
   document.getElementById("cancel")?.addEventListener("click", ({ target }) => {
     htmx.trigger(target.form, "htmx:abort");
     document.getElementById("result").replaceChildren("The query was cancelled.");

@@ -83,7 +83,7 @@
     const entries = [...legend.children].map((entry) => [entry.querySelector(".dot")?.style.background, entry.textContent.trim()]);
     const columns = byId("columns");
     const told = columns && !columns.hidden ? `. ${columns.textContent}` : "";
-    const said = (path) => [...path.childNodes].filter((part) => !part.matches?.("[class*=button]")).map((part) => part.matches?.(".weight") ? `(weight ${part.textContent})` : part.textContent.trim()).filter(Boolean).join(" ");
+    const said = (path) => [...path.childNodes].filter((part) => !part.matches?.("[class*=button]")).map((part) => part.matches?.(".weight") ? `(${part.textContent})` : part.textContent.trim()).filter(Boolean).join(" ");
     const list = [...document.querySelectorAll(".paths li")].map((path, i) => `${i + 1}. ${said(path)}`);
     return { heading: [graph.data.title, summary.textContent + told], legend: entries, list, source: graph.data.source };
   }
