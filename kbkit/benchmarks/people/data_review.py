@@ -13,7 +13,7 @@ from kbkit.benchmarks.people.same_nodes import DECISION, pair_problem
 from kbkit.ingestion.merging import APART, SAME
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from kbkit.benchmarks.people.judgements import GivenParts, Mark
@@ -55,6 +55,6 @@ class DataReview:
         """Return the decisions on pairs by type, key and other key."""
         return {one.item: one.mark for one in known_judgements(self._pairs, pair_problem) if one.mark in DECISIONS}
 
-    def decide(self, pair: tuple[str, ...], decision: str | None) -> None:
-        """Decide on a pair (type, key, other key): merge or apart; None withdraws the decision."""
-        append_judgements(self._pairs, [Judgement(_WHO, pair, DECISION, decision)])
+    def decide(self, pairs: Iterable[tuple[str, ...]], decision: str | None) -> None:
+        """Decide on pairs (type, key, other key): merge or apart; None withdraws the decisions."""
+        append_judgements(self._pairs, [Judgement(_WHO, pair, DECISION, decision) for pair in pairs])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from starlette.responses import RedirectResponse, Response
 from kbkit.benchmarks.people.data_review import DECISIONS, DataReview
 from kbkit.display.render import cell
 from kbkit.display.reports import PageSection, ReportPage
+from kbkit.errors import KbError
 from kbkit.graph.nodes import degrees_of_all
 from kbkit.graph.suspicions import KINDS
 from kbkit.graph.suspicious_nodes import LISTED, suspicious_nodes
@@ -58,6 +60,7 @@ class _Check:
             kinds=KINDS,
             found=self._found,
             total=sum(map(len, self._found.values())),
+            saved=self._saved(),
             listed=LISTED,
             notes=self._review.findings(),
             count=self._chosen(),
@@ -69,7 +72,7 @@ class _Check:
         form = request.state.form
         if "about" in form:
             self._review.about = form["about"]
-        for at, one in enumerate(self._every):
+        for at, one in self._all():
             if f"note{at}" in form:
                 self._review.choose(_name(one), form[f"note{at}"], chosen=f"pick{at}" in form)
         return self._site.page("chosen.html", request, count=self._chosen())
@@ -77,7 +80,22 @@ class _Check:
     def _chosen(self) -> int:
         """Return how many findings are chosen."""
         notes = self._review.findings()
-        return sum(_name(one) in notes and bool(notes[_name(one)].mark) for one in self._every)
+        return sum(_name(one) in notes and bool(notes[_name(one)].mark) for _, one in self._all())
+
+    def _all(self) -> list[tuple[str, dict[str, Any]]]:
+        """Return the findings in the order of the page, with what names them in its forms."""
+        return [*((str(at), one) for at, one in enumerate(self._every)), *self._saved()]
+
+    def _saved(self) -> list[tuple[str, dict[str, Any]]]:
+        """Return the SQL queries that a person saved, as findings of that person."""
+        queries = [one for one in self._site.kb.workspace.queries.all() if one.language == "sql"]
+        return [
+            (
+                f"q{zlib.crc32(one.name.encode()):x}",
+                {"kind": "query", "type": "", "part": "", "finding": one.name, "number": 0, "sql": one.statement},
+            )
+            for one in queries
+        ]
 
     def duplicates(self, request: Request) -> Response:
         """Show pairs of nodes that may be the same, of all types or of one."""
@@ -97,15 +115,26 @@ class _Check:
     def decide(self, request: Request) -> Response:
         """Save a decision on a pair; return its row of the table, or lead to the list."""
         form = request.state.form
+        if "rest" in form:
+            return self._decide_rest(form["rest"], form.get("type", ""))
         given, pair = form.get("decision", ""), tuple(form.get(name, "") for name in _PAIR)
         row = self._pairs.filter(pl.concat_list(_PAIR) == pl.lit(list(pair), pl.List(pl.String)))
         if given not in ("", *DECISIONS) or row.is_empty():
             raise HTTPException(400, f"Choose a pair of the page, and {' or '.join(DECISIONS)}.")
-        self._review.decide(pair, given or None)
+        self._review.decide([pair], given or None)
         if not is_part(request):
             return RedirectResponse("/check/duplicates", 303)
         [one] = self._shown(row)
         return self._site.page("duplicates_decided.html", request, one=one, decisions=DECISIONS)
+
+    def _decide_rest(self, given: str, kind: str) -> Response:
+        """Save one decision on all pairs of a type ("": of all) that have none, and lead to the list."""
+        if given not in DECISIONS:
+            raise HTTPException(400, f"Choose {' or '.join(DECISIONS)}.")
+        decided = self._review.pairs()
+        left = [pair for pair in self._pairs_of(kind).select(_PAIR).iter_rows() if pair not in decided]
+        self._review.decide(left, given)
+        return RedirectResponse(links.page("/check/duplicates", type=kind), 303)
 
     def _shown(self, pairs: pl.DataFrame) -> list[dict[str, Any]]:
         """Return pairs with their decisions, and what their nodes link to: it may be all there is to judge."""
@@ -121,7 +150,7 @@ class _Check:
     def file(self, request: Request) -> Response:
         """Return the findings, their nodes or the pairs of similar nodes as CSV."""
         tables: dict[str, Callable[[], pl.DataFrame]] = {
-            "findings": self._site.kb.suspicions,
+            "findings": self._noted,
             "nodes": lambda: suspicious_nodes(self._site.kb.stores, self._site.kb.suspicions()),
             "duplicates": lambda: self._decided(self._pairs_of(links.text(request, "type"))),
         }
@@ -132,10 +161,19 @@ class _Check:
             tables[kind]().write_csv(), media_type="text/csv", headers=self._site.attachment("csv", "check", kind)
         )
 
+    def _noted(self) -> pl.DataFrame:
+        """Return the findings with what a person chose and noted."""
+        given = self._review.findings()
+        known = [given.get(_name(one)) for one in self._site.kb.suspicions().iter_rows(named=True)]
+        return self._site.kb.suspicions().with_columns(
+            chosen=pl.Series([bool(one and one.mark) for one in known], dtype=pl.Boolean),
+            note=pl.Series([one.note if one else "" for one in known], dtype=pl.String),
+        )
+
     def report(self, request: Request) -> Response:
         """Return the findings that a person chose with their notes, their first rows and queries, as one file."""
         form = request.state.form
-        chosen = [(at, one) for at, one in enumerate(self._every) if f"pick{at}" in form]
+        chosen = [(at, one) for at, one in self._all() if f"pick{at}" in form]
         if not chosen:
             raise HTTPException(400, "No finding is chosen. Tick some on the page.")
         sections = [self._section(one, form.get(f"note{at}", "").strip()) for at, one in chosen]
@@ -147,9 +185,14 @@ class _Check:
     def _section(self, one: dict[str, Any], note: str) -> PageSection:
         """Return a finding with a note, its first rows, and the query of all."""
         heading = ": ".join(part for part in (one["type"], one["part"], one["finding"]) if part)
-        rows = self._site.kb.tables.lookup(f"SELECT * FROM ({one['sql']}) LIMIT {_ROWS}")
+        try:
+            rows = self._site.kb.sql(f"SELECT * FROM (\n{one['sql'].rstrip('; ')}\n) LIMIT {_ROWS}")
+        except KbError as error:  # of a saved query
+            return PageSection(heading, "\n\n".join(filter(None, (note, error.message))), pl.DataFrame())
         cells = {name: [cell(value) for value in rows[name].to_list()] for name in rows.columns}
         query = f"SQL: {' '.join(one['sql'].split())}"
+        if one["kind"] == "query" and rows.height == _ROWS:
+            query = f"The first {_ROWS} rows. {query}"
         more = f"The first {_ROWS} of {one['number']:,} rows. " if one["number"] > _ROWS else ""
         return PageSection(heading, "\n\n".join(filter(None, (note, more + query))), pl.DataFrame(cells))
 

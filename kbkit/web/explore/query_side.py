@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from kbkit.directory.query_history import QueryHistory
 from kbkit.errors import KbError
@@ -17,12 +19,15 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.routing import Route
 
+    from kbkit.directory.saved_queries import SavedQuery
     from kbkit.web.explore.site import Site
 
 _NAMES = 60
 """Types and relations that the pane lists."""
 _LONGEST = 50_000
 """Maximum number of characters of a query that is saved."""
+_OF_VIEW = re.compile(r"view|order|desc|f\d{1,3}|mark|x|y|colour|total|log")
+"""Parameters that say how a result is shown."""
 
 
 class SidePane:
@@ -72,7 +77,8 @@ class SidePane:
 
     def shown_queries(self) -> dict[str, Any]:
         """Return what the lists of queries show."""
-        return {"saved": self._site.kb.workspace.queries.all(), "history": self.history.all(), "problem": ""}
+        saved = [(known, _address(known)) for known in self._site.kb.workspace.queries.all()]
+        return {"saved": saved, "history": self.history.all(), "problem": ""}
 
     def save(self, request: Request) -> Response:
         """Save a query by a name, or delete it."""
@@ -86,7 +92,7 @@ class SidePane:
                 if not text:
                     raise KbError("There is no query to save", "Write one first")
                 language = form.get("language", "") or Executor(self._site.kb).language(text)
-                queries.save(form.get("name", "").strip(), language, text)
+                queries.save(form.get("name", "").strip(), language, text, _view(request))
         except KbError as error:
             problem = said(error)
         return self._site.page("query_known.html", request, **{**self.shown_queries(), "problem": problem})
@@ -95,6 +101,18 @@ class SidePane:
         """Delete the history."""
         self.history.clear()
         return self.known(request)
+
+
+def _view(request: Request) -> str:
+    """Return how the page that sends a query shows its result: the parameters of its address but the query."""
+    shown = parse_qsl(urlsplit(request.headers.get("hx-current-url", "")).query)
+    return urlencode([(name, value) for name, value in shown if _OF_VIEW.fullmatch(name)])[:_LONGEST]
+
+
+def _address(known: SavedQuery) -> str:
+    """Return the address of a saved query, shown as it was saved."""
+    view = {name: value for name, value in parse_qsl(known.view) if _OF_VIEW.fullmatch(name)}
+    return links.page("/query", **{**view, "q": known.statement, "language": known.language})
 
 
 def _mentions(part: NamedPart, wanted: str) -> bool:

@@ -130,7 +130,13 @@ class _Search:
         counts = found["type"].value_counts(sort=True).rows()
         facets = self._facets(found.filter(found["type"] == asked["type"])["id"].to_list(), asked)
         filters = self._filters(asked["within"])
-        shown: dict[str, Any] = {"counts": counts, "total": found.height, "most": _FACETED, "facets": facets, "filters": filters}
+        shown: dict[str, Any] = {
+            "counts": counts,
+            "total": found.height,
+            "most": _FACETED,
+            "facets": facets,
+            "filters": filters,
+        }
         return self._site.page("types.html", request, **asked, **shown)
 
     def _filters(self, within: str) -> list[tuple[str, str, int]]:
