@@ -39,6 +39,8 @@ _MAX_SHARED = 1_000
 """Nodes of one name that :meth:`Nodes.called` compares; more of them are left to the ranking."""
 _LONGEST_WORDS = 200
 """Letters of words that are looked for in names, at most: a pattern of more takes long, or cannot be compiled."""
+_SPELLED = 5
+"""Letters of a word from which words of names that begin with the same letter are compared with it."""
 
 
 def typed(text: str) -> str | int:
@@ -326,25 +328,35 @@ class Nodes(NodeDirectory):
     def closest(self, text: str, node_type: str | None = None, limit: int = 5, *, keys: bool = False) -> list[NodeRow]:
         """Return the nodes of a primary type (None: any) whose names, or ``keys``, are similar to a text, best first.
 
-        Those of which the text is whole words come first, the shortest before the others; then those that start with it
-        or are spelled like it, all in all: of a Jaro-Winkler similarity in lower case of at least 0.8, with at most a
-        third of the letters to edit. If nodes share a name, only the first is returned.
+        Those of which the text is whole words come first, the shortest before the others; then those with a word that
+        is spelled like it (of five letters or more, the first the same, at most a quarter to edit), the nearest first;
+        then those that start with it or are spelled like it, all in all: of a Jaro-Winkler similarity in lower case of
+        at least 0.8, with at most a third of the letters to edit. If nodes share a name, only the first is returned.
         """
         column = "key" if keys else "name"
         where = "WHERE type = $type" if node_type else ""
         given = {"text": _unicode(text), "limit": limit, **({"type": node_type} if node_type else {})}
-        whole = "false"
-        if _SHORTEST_WORD <= len(text.strip()) <= _LONGEST_WORDS:
-            given["words"] = rf"(^|[^\pL\pN]){re.escape(_unicode(text.strip().lower()))}($|[^\pL\pN])"
+        whole, edits, word = "false", "NULL", text.strip()
+        if _SHORTEST_WORD <= len(word) <= _LONGEST_WORDS:
+            given["words"] = rf"(^|[^\pL\pN]){re.escape(_unicode(word.lower()))}($|[^\pL\pN])"
             whole = f"contains(lower({column}), lower(trim($text))) AND regexp_matches(lower({column}), $words)"
+            if len(word) >= _SPELLED and word.isalpha():
+                given["first"] = rf"(^|[^\pL\pN]){word.lower()[0]}"
+                edits = (
+                    f"if(regexp_matches(lower({column}), $first), list_min([damerau_levenshtein(w, lower(trim($text)))"
+                    f" FOR w IN string_split_regex(lower({column}), '[^\\pL\\pN]+')"
+                    f" IF abs(length(w) - length(trim($text))) <= length(trim($text)) // 4]), NULL)"
+                )
         rows = self._tables().rows(
             f"""SELECT id FROM (
-                SELECT {column}, min(id) AS id, {whole} AS whole,
+                SELECT {column}, min(id) AS id, {whole} AS whole, {edits} AS edits,
                     jaro_winkler_similarity(lower({column}), lower($text)) AS similarity
-                FROM nodes {where} GROUP BY {column} HAVING whole OR (similarity >= {_MIN_SIMILARITY}
+                FROM nodes {where} GROUP BY {column} HAVING whole OR 4 * edits <= length(trim($text))
+                    OR (similarity >= {_MIN_SIMILARITY}
                     AND (starts_with(lower({column}), lower($text)) OR 3 * damerau_levenshtein(
                         lower({column}), lower($text)) <= greatest(length({column}), length($text)))))
-            ORDER BY whole DESC, if(whole, length({column}), 0), similarity DESC, {column} LIMIT $limit""",
+            ORDER BY whole DESC, if(whole, length({column}), 0),
+                if(4 * edits <= length(trim($text)), edits, 99), similarity DESC, {column} LIMIT $limit""",
             given,
         )
         return self._rows([node for (node,) in rows])

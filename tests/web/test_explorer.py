@@ -781,6 +781,14 @@ def test_chosen_findings_are_saved_with_notes(client: Any, world: KnowledgeBase)
     assert report.text.count("\n| ") == min(20, rows.height) + 2
     assert re.search(r"\| [^|]+, [^|]+ \|", report.text)  # the capitals, which are a list
     assert "shape:" not in report.text
+    world.workspace.queries.save("far capitals", "sql", "SELECT id, name FROM country LIMIT 3;")
+    world.workspace.queries.save("broken", "sql", "SELECT nothing FROM country")
+    own = [name for name in re.findall(r'name="(pick[^"]*)"', client.get("/check").text) if name.startswith("pickq")]
+    text = client.post("/check/report", data=dict.fromkeys(own, "1")).text
+    assert text.count("\n| ") == 5
+    assert re.search(r"## broken\n\n.*nothing", text)
+    csv = pl.read_csv(io.BytesIO(client.get("/check/file", params={"of": "findings"}).content))
+    assert csv["note"].drop_nulls().to_list() == ["look", "no"]
     nothing = client.post("/check/report", data={"note0": "x"})
     assert nothing.status_code == 400
     assert "No finding is chosen" in shown(nothing)
@@ -830,6 +838,10 @@ def test_pairs_of_similar_nodes_are_shown_with_values_and_decided(tmp_path: Path
         assert pl.read_csv(answer.content)["decision"].drop_nulls().to_list() == ["merge"]
         (tmp_path / "decisions.csv").write_bytes(answer.content)
         assert [one.decision for one in decisions(kb.workspace.folder / "check" / "pairs.jsonl")] == ["merge"]
+        assert client.post("/check/duplicates", data={"rest": "burn"}).status_code == 400
+        client.post("/check/duplicates", data={"rest": "apart", "type": ""})  # a decision stays
+        kept = pl.read_csv(again.get("/check/file", params={"of": "duplicates"}).content)["decision"].to_list()
+        assert sorted(kept) == ["apart"] * (every.height - 1) + ["merge"]
     with kbkit.merge(tmp_path / "firms.kb", tmp_path / "decisions.csv") as kb:
         assert kb.schema.type("firm").count == 3
 

@@ -222,6 +222,49 @@ def test_paths_are_listed_and_drawn(tab: Tab) -> None:
     assert len(re.findall(r">\d+\. Lake Chad [^<]* Mount Kilimanjaro \(\d+ steps, weight [\d.]+\)<", content)) == 10
 
 
+def test_a_filter_keeps_hits_and_answers_and_is_removed_by_itself(tab: Tab) -> None:
+    page = tab.page
+    within = "(country{area_km2 > 1000000}) & (continent#asia -> [^in_continent] -> country)"
+    tab.go(links.page("/search", q="Which countries border Nepal?", type="country", within=within))
+    answer = page.get_by_role("region", name="Reading of the question")
+    assert answer.get_by_role("link", name=re.compile("^(China|India|Nepal)$")).all_inner_texts() == ["China", "India"]
+    tab.go(links.page("/search", q="Which countries border France?", type="country", within=within))
+    answer.get_by_text("Not in this KB with this filter").wait_for()
+    filters = page.get_by_role("list", name="Filters").get_by_role("link")
+    assert [text.split("\n")[0] for text in filters.all_inner_texts()][-1] == "No filter"
+    assert "area_km2 > 1000000 " in filters.nth(0).inner_text()
+    assert "lies in: Asia " in filters.nth(1).inner_text()
+    filters.nth(1).click()
+    page.wait_for_load_state("networkidle")
+    assert page.locator("[name=within]").input_value() == "(country{area_km2 > 1000000})"
+
+
+def test_namesakes_are_told_apart_on_every_page(browser: Any, tmp_path: Path) -> None:
+    names = ["Ada Vogel", "Dmitri Berg", "Dmitri Berg", "Jonas Blanc"]
+    nodes = pl.DataFrame({"key": [f"k{at}" for at in range(4)], "name": names, "type": "keeper", "born": range(4)})
+    edges = pl.DataFrame({"head": ["k0", "k1", "k2"], "relation": "mentor", "tail": ["k1", "k2", "k3"]})
+    edges = edges.with_columns(head_type=pl.lit("keeper"), tail_type=pl.lit("keeper"))
+    made = kbkit.from_frames(nodes, edges, out=tmp_path / "b.kb", stores=["tables", "adjacency", "text"])
+    with made as kb, served(kb) as (url, _):
+        tab = Tab(browser, url.geturl())
+        page = tab.page
+        tab.go(links.page("/paths", from_="Ada Vogel", to="Jonas Blanc"))
+        assert {"Dmitri Berg (k1)", "Dmitri Berg (k2)"} < set(tab.drawn())
+        assert re.search(r"Dmitri Berg \(k1\).*Dmitri Berg \(k2\)", page.locator(".paths").inner_text())
+        page.locator("[name=from]").fill("")
+        page.locator("[name=from]").press_sequentially("Dmit")
+        options = page.locator('#from-names[data-text="Dmit"] [role=option]')
+        options.first.wait_for()
+        assert [text.partition("; mentor")[0] for text in options.all_inner_texts()] == [
+            "Dmitri Berg (k1) keeper; born 1",
+            "Dmitri Berg (k2) keeper; born 2",
+        ]
+        tab.go(links.page("/search", q="Dmitri Berg"))
+        assert {"Dmitri Berg (k1)", "Dmitri Berg (k2)"} <= set(page.locator(".hits .node").all_inner_texts())
+        assert tab.wrong == []
+        tab.context.close()
+
+
 def test_a_query_is_completed_run_and_cancelled(tab: Tab) -> None:
     page = tab.page
     tab.go("/query")
@@ -283,6 +326,14 @@ def test_a_result_is_sorted_filtered_counted_and_drawn(tab: Tab) -> None:
     saved_query = pane.get_by_role("link", name="lengths", exact=True)
     saved_query.wait_for()
     assert "q=SELECT+id%2C+name%2C+length_km+FROM+river" in (saved_query.get_attribute("href") or "")
+    tab.go(links.page("/query", q="SELECT id, name, length_km FROM river", language="sql", view="chart", mark="point"))
+    page.locator("#save-name").fill("drawn lengths")
+    page.locator("#save-name").press("Enter")
+    drawn = pane.get_by_role("link", name="drawn lengths", exact=True)
+    drawn.wait_for()
+    assert "view=chart&mark=point" in (drawn.get_attribute("href") or "")  # as it was shown
+    page.go_back()
+    page.get_by_text("293 rows in").wait_for()
     page.get_by_role("link", name="Next").click()
     page.get_by_text("Rows 101–200 of 293").wait_for()
     for arrow in "▲▼":

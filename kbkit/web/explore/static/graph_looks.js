@@ -14,19 +14,20 @@ kbkit.rings = (graph) => {
   const add = (parent, id, i) => next.set(parent, [...(next.get(parent) ?? []), [id, i]]);
   nodes.forEach((node, i) => i > 0 && graph.visible[i] && add(node.parent < 0 ? 0 : node.parent, `n${i}`, i));
   groups.forEach((group, g) => graph.visible[group.node] && graph.rest(group) && add(group.node, `g${g}`, -1));
-  const leaves = new Map();
-  const count = (i) => {
-    const found = (next.get(i) ?? []).reduce((sum, [, j]) => sum + (j < 0 ? 1 : count(j)), 0) || 1;
-    leaves.set(i, found);
-    return found;
+  // The room that a node and those behind it need, in nodes of the first ring: farther rings are longer.
+  const wide = (i) => Math.max(1, (2 * (graph.looks.radii[i] ?? 0) + 2) / 16);
+  const room = new Map();
+  const count = (i, depth) => {
+    const behind = (next.get(i) ?? []).reduce((sum, [, j]) => sum + (j < 0 ? 1 / (depth + 1) : count(j, depth + 1)), 0);
+    room.set(i, Math.max(behind, depth ? wide(i) / depth : 0) || 1);
+    return room.get(i);
   };
-  const all = count(0);
-  const step = Math.max(120, (all * 16) / (2 * Math.PI));
+  const step = Math.max(120, (count(0, 0) * 16) / (2 * Math.PI));
   const places = new Map([["n0", [0, 0]]]);
   const put = (i, depth, from, width) => {
     let at = from;
     for (const [id, j] of next.get(i) ?? []) {
-      const share = (width * (j < 0 ? 1 : leaves.get(j))) / leaves.get(i);
+      const share = (width * (j < 0 ? 1 / depth : room.get(j))) / Math.max(room.get(i), 1e-9);
       const angle = at + share / 2;
       places.set(id, [step * depth * Math.cos(angle), step * depth * Math.sin(angle)]);
       if (j >= 0) put(j, depth + 1, at, share);
