@@ -167,7 +167,7 @@ class _Check:
         known = [given.get(_name(one)) for one in self._site.kb.suspicions().iter_rows(named=True)]
         return self._site.kb.suspicions().with_columns(
             chosen=pl.Series([bool(one and one.mark) for one in known], dtype=pl.Boolean),
-            note=pl.Series([one.note if one else "" for one in known], dtype=pl.String),
+            note=pl.Series([one.note or None if one else None for one in known], dtype=pl.String),
         )
 
     def report(self, request: Request) -> Response:
