@@ -75,7 +75,7 @@
     const told = byId("columns");
     if (!told) return;
     told.hidden = !graph.columns(graph.lines()).size;
-    told.textContent = `The relation ${graph.tall ? "beside a row" : "above a column"} is that of its lines without a name; a line to a farther one that has no room for its name is in the list.`;
+    told.textContent = `The relation ${graph.tall ? "beside a row" : "above a column"} is that of its lines without a name; where another name has no room, the list has it.`;
   }
 
   // What the file of a drawing says around it: the title, what is shown, the legend and the paths of the page, and the KB.
