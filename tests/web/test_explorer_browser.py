@@ -562,6 +562,20 @@ def test_notes_and_marks_are_saved_apart(browser: Any, world_kb: Path, tmp_path:
         field = page.locator("td .note").first
         field.fill("look it up")
         field.press("Enter")  # no button is pressed
+        page.get_by_text("Judge the rows").first.click()
+        rows = page.locator(".judged .record")
+        rows.nth(0).get_by_role("checkbox").check()
+        rows.nth(0).get_by_text("Note saved").wait_for()
+        rows.nth(1).locator(".note").fill("doubtful")
+        rows.nth(1).get_by_text("Note saved").wait_for()
+        found = axe.Axe().run(page).response["violations"]
+        assert [(v["id"], node["html"]) for v in found for node in v["nodes"]] == []
+        names = rows.locator(".node").all_inner_texts()[:2]
+        with page.expect_download() as report:
+            page.get_by_role("button", name="Download the chosen findings").click()
+        text = report.value.path().read_text()
+        assert ("1 row judged fine left out" in text, f"| {names[0]} |" in text) == (True, False)
+        assert re.search(rf"\| {names[1]} \|.* doubtful \|", text)
         pick.uncheck()
         page.get_by_text("0 findings chosen, saved").wait_for()
         page.reload()

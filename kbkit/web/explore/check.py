@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from starlette.responses import RedirectResponse, Response
 from kbkit.benchmarks.people.data_review import DECISIONS, DataReview
 from kbkit.display.render import cell
 from kbkit.display.reports import PageSection, ReportPage
-from kbkit.errors import KbError
+from kbkit.errors import KbError, plural
 from kbkit.graph.nodes import degrees_of_all
 from kbkit.graph.suspicions import KINDS
 from kbkit.graph.suspicious_nodes import LISTED, suspicious_nodes
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 _ROWS = 20
 """Rows of a finding in a report."""
+_JUDGED, _TOLD = 100, 3
+"""Rows of a finding that can be judged one by one, and columns that are shown of each."""
 _PAIR = ("type", "key", "other_key")
 """The columns that name a pair."""
 
@@ -44,6 +47,8 @@ def routes(site: Site) -> list[Route]:
         site.route("/check/file", screen.file),
         site.route("/check/report", screen.report, method="POST"),
         site.route("/check/chosen", screen.choose, method="POST"),
+        site.route("/check/rows", screen.rows),
+        site.route("/check/rows", screen.judge, method="POST"),
     ]
 
 
@@ -76,6 +81,35 @@ class _Check:
             if f"note{at}" in form:
                 self._review.choose(_name(one), form[f"note{at}"], chosen=f"pick{at}" in form)
         return self._site.page("chosen.html", request, count=self._chosen())
+
+    def rows(self, request: Request) -> Response:
+        """Return the first rows of a finding with what a person judged of them, as a part of the page."""
+        at, one = self._finding(links.text(request, "of"))
+        frame = self._site.kb.sql(f"SELECT * FROM ({one['sql']}) LIMIT {_JUDGED}")
+        given, nodes = self._review.findings(), self._site.kb.stores.nodes.rows(frame["id"].to_list())
+        told = [name for name in frame.columns if name not in ("id", "name", "key")][:_TOLD]
+        rows = []
+        for values in frame.iter_rows(named=True):
+            node = nodes[values["id"]]
+            known = given.get((*_stem(one), f"{node.type}#{node.key}"))
+            rows.append((node, [cell(values[name]) for name in told], known))
+        return self._site.page("check_rows.html", request, of=at, one=one, rows=rows, told=told, most=_JUDGED)
+
+    def judge(self, request: Request) -> Response:
+        """Save whether a row of a finding is fine, with its note."""
+        form = request.state.form
+        at, (_, one) = form.get("at", ""), self._finding(form.get("of", ""))
+        self._site.kb.find(form.get("row", ""))
+        name = (*_stem(one), form["row"])
+        self._review.choose(name, form.get(f"note{at}", ""), chosen=f"pick{at}" in form)
+        return self._site.page("noted.html", request)
+
+    def _finding(self, at: str) -> tuple[str, dict[str, Any]]:
+        """Return a finding by what names it in forms. Raises :class:`HTTPException` if there is none."""
+        found = next(((name, one) for name, one in self._all() if name == at and one["kind"] != "query"), None)
+        if found is None:
+            raise HTTPException(404, "There is no such finding.")
+        return found
 
     def _chosen(self) -> int:
         """Return how many findings are chosen."""
@@ -185,10 +219,22 @@ class _Check:
     def _section(self, one: dict[str, Any], note: str) -> PageSection:
         """Return a finding with a note, its first rows, and the query of all."""
         heading = ": ".join(part for part in (one["type"], one["part"], one["finding"]) if part)
+        given = {name[-1]: known for name, known in self._review.findings().items() if name[:-1] == _stem(one)}
+        fine = [self._site.kb.find(node) for node, known in given.items() if known.mark]
         try:
-            rows = self._site.kb.sql(f"SELECT * FROM (\n{one['sql'].rstrip('; ')}\n) LIMIT {_ROWS}")
+            rows = self._site.kb.sql(f"SELECT * FROM (\n{one['sql'].rstrip('; ')}\n) LIMIT {_ROWS + len(fine)}")
         except KbError as error:  # of a saved query
             return PageSection(heading, "\n\n".join(filter(None, (note, error.message))), pl.DataFrame())
+        if given:
+            nodes = self._site.kb.stores.nodes.rows(rows["id"].to_list())
+            notes = {node: given.get(f"{row.type}#{row.key}") for node, row in nodes.items()}
+            rows = rows.filter(~rows["id"].is_in(fine)).head(_ROWS)
+            rows = rows.with_columns(
+                note=pl.Series([known.note if (known := notes[node]) else "" for node in rows["id"]], dtype=pl.String)
+            )
+            note = "\n\n".join(
+                filter(None, (note, f"{plural(len(fine), 'row')} judged fine left out." if fine else ""))
+            )
         cells = {name: [cell(value) for value in rows[name].to_list()] for name in rows.columns}
         query = f"SQL: {' '.join(one['sql'].split())}"
         if one["kind"] == "query" and rows.height == _ROWS:
@@ -222,6 +268,11 @@ class _Check:
     def _every(self) -> list[dict[str, Any]]:
         """The findings in the order of the page."""
         return [one for own in self._found.values() for one in own]
+
+
+def _stem(finding: dict[str, Any]) -> tuple[str, ...]:
+    """Return what a finding and the same one of other data have in common, under which judgements of rows are saved."""
+    return (*_name(finding)[:3], re.sub(r"\d[\d,.%]*", "N", finding["finding"]))
 
 
 def _name(finding: dict[str, Any]) -> tuple[str, ...]:

@@ -138,7 +138,8 @@ class _Graph:
 
     def file(self, request: Request) -> Response:
         """Return the graph as GraphML; the page makes pictures of what it shows."""
-        return graphml(self._site, self._grown(_state(request)))
+        grown = self._grown(_state(request))
+        return graphml(self._site, grown, grown.graph.title)
 
     def save(self, request: Request) -> Response:
         """Save a view: the parameters of an address, and the positions of the nodes."""
