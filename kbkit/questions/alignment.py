@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -116,21 +118,41 @@ def repeated(first: Ints, other: Ints) -> NDArray[np.bool_]:
 
 
 def inversions(
-    question: Question, frame: CandidateFrame, rows: Ints, words: list[int], slots: Ints, back: NDArray[np.bool_]
+    elements: Elements,
+    question: Question,
+    frame: CandidateFrame,
+    rows: Ints,
+    words: list[int],
+    slots: Ints,
+    back: NDArray[np.bool_],
 ) -> Floats:
     """Return how often words for later hops are closer to the topic than words for earlier hops.
 
-    Distances are measured in two ways: in words, and with all words after the topic behind those before it.
+    Distances are measured in two ways: in words, and with all words after the topic behind those before it. The words
+    of two hops along one relation are taken in the better order: *directed by the director of X*.
     """
-    count, columns = rows.shape
-    result: Floats = np.zeros(count)
+    columns = rows.shape[1]
     if not words:
-        return result
+        return np.zeros(len(rows))
     word = slots.copy()
     for column in range(1, columns):  # a hop and the hop back may share a word
         pair = back[:, column - 1]
         word[:, column] = np.where(pair & (word[:, column] < 0), word[:, column - 1], word[:, column])
         word[:, column - 1] = np.where(pair & (word[:, column - 1] < 0), word[:, column], word[:, column - 1])
+    label = np.where(rows >= 0, elements.label[np.maximum(rows, 0)], -1)
+    result = _inverted(question, frame, words, word)
+    for a, b in combinations(range(columns), 2):
+        is_same = (label[:, a] == label[:, b]) & (label[:, a] >= 0)
+        if is_same.any():
+            swapped = word.copy()
+            swapped[:, a], swapped[:, b] = word[:, b], word[:, a]
+            result = np.where(is_same, np.minimum(result, _inverted(question, frame, words, swapped)), result)
+    return result
+
+
+def _inverted(question: Question, frame: CandidateFrame, words: list[int], word: Ints) -> Floats:
+    """Return :func:`inversions` for given words of the hops (-1: none)."""
+    result: Floats = np.zeros(len(word))
     for topic, arm in zip(frame.topics, frame.arms, strict=True):
         if topic.mention is None:
             continue
@@ -139,10 +161,9 @@ def inversions(
         ordered = [owned.get(at, before.get(at, 1_000.0 + at)) for at in words]
         for weight, distances in ((0.6, near), (0.4, ordered)):
             distance = np.array(distances)[word]
-            for a in range(arm.start, arm.stop):
-                for b in range(a + 1, arm.stop):
-                    known = (word[:, a] >= 0) & (word[:, b] >= 0) & (rows[:, a] >= 0) & (rows[:, b] >= 0)
-                    result += weight * (known & (distance[:, a] > distance[:, b]))
+            for a, b in combinations(range(arm.start, arm.stop), 2):
+                known = (word[:, a] >= 0) & (word[:, b] >= 0)
+                result += weight * (known & (distance[:, a] > distance[:, b]))
     return result
 
 

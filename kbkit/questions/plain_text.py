@@ -74,11 +74,17 @@ def with_currency(text: str) -> str:
     return _AMOUNT.sub(lambda found: f"{found[2]} {_CURRENCY[found[1]]}", text)
 
 
-_SHORT = ((re.compile(r"\bw/o\b", re.I), "without"), (re.compile(r"\bw/(?=\s|\w)", re.I), "with "))
-_SO_FAR = re.compile(r"\s+so far(?=\s*[?.!]*\s*$)", re.I)
-_ADVERB = re.compile(r"\b(never|not|do|does|did|has|have|had|is|are|was|were|that|which|who) (?:actually|really)\b")
-"""Adverbs that say nothing, where they are no part of a title."""
-
+_SHORT = (
+    (re.compile(r"\bw/o\b", re.I), "without"),
+    (re.compile(r"\bw/(?=\s|\w)", re.I), "with "),
+    (re.compile(r"\b(who|what|when|where|why|how)\s+(?:in the world|on earth)\b", re.I), r"\1"),
+    (re.compile(r"\s+in (?:a few|a couple of|a word or two|other|your own|simple) words(?=\s*[?.!]*\s*$)", re.I), ""),
+    (re.compile(r"\ba few\b", re.I), "some"),
+    (re.compile(r"\s+so far(?=\s*[?.!]*\s*$)", re.I), ""),
+    # Adverbs that say nothing, where they are no part of a title.
+    (re.compile(r"\b(never|not|do|does|did|has|have|had|is|are|was|were|that|which|who) (?:actually|really)\b"), r"\1"),
+)
+"""Short words, and phrases that say no more than fewer words do: ``who on earth``, ``in a few words``."""
 
 _SHORT_UNIT = 3
 """Letters of units that are short words for others."""
@@ -91,11 +97,10 @@ _ONE_UNIT = re.compile(
 
 
 def in_full(text: str) -> str:
-    """Return a question with short words written in full, without fillers: ``w/o``."""
+    """Return a question with short words written in full, without fillers: ``w/o``, *so far*, *actually*."""
     for pattern, word in _SHORT:
         text = pattern.sub(word, text)
-    text = _ONE_UNIT.sub(lambda one: f"{one['op']} {'0.5' if one['half'] else '1'} {one['unit']}", text)
-    return _SO_FAR.sub("", _ADVERB.sub(r"\1", text))
+    return _ONE_UNIT.sub(lambda one: f"{one['op']} {'0.5' if one['half'] else '1'} {one['unit']}", text)
 
 
 def without_introduction(text: str) -> str:

@@ -111,7 +111,7 @@ def score(
     columns_of = {
         "uncovered": missing.sum(1),
         "weakest": missing.max(1) if columns else np.zeros(count),
-        "order": -inversions(question, frame, rows, words, slots[:, :columns], back),
+        "order": -inversions(elements, question, frame, rows, words, slots[:, :columns], back),
         "unexplained": _unexplained(elements, question, words, of_word, explained_by_any),
         "unknown": (explained_by_any < 0.15).sum(1),
         "hops": (valid & (kinds == HOP)).sum(1),
