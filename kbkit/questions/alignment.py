@@ -129,7 +129,8 @@ def inversions(
     """Return how often words for later hops are closer to the topic than words for earlier hops.
 
     Distances are measured in two ways: in words, and with all words after the topic behind those before it. The words
-    of two hops along one relation are taken in the better order: *directed by the director of X*.
+    of two hops along one relation are taken in the better order: *directed by the director of X*. Only the second way
+    counts if the question asks at its end: *films by the director of X starred who*.
     """
     columns = rows.shape[1]
     if not words:
@@ -159,7 +160,8 @@ def _inverted(question: Question, frame: CandidateFrame, words: list[int], word:
         owned, before, after = _distances(question, topic)
         near = [owned.get(at, before.get(at, after.get(at, 0.0))) for at in words]
         ordered = [owned.get(at, before.get(at, 1_000.0 + at)) for at in words]
-        for weight, distances in ((0.6, near), (0.4, ordered)):
+        is_last = question.asks_last(topic.mention.last)
+        for weight, distances in (((1.0, ordered),) if is_last else ((0.6, near), (0.4, ordered))):
             distance = np.array(distances)[word]
             for a, b in combinations(range(arm.start, arm.stop), 2):
                 known = (word[:, a] >= 0) & (word[:, b] >= 0)

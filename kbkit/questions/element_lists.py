@@ -12,7 +12,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from kbkit.english.question_words import FUNCTION_WORDS, PARTICIPLES, PREPOSITIONS
+from kbkit.english.words import may_be_person, singular
 from kbkit.questions.lexicon import label_words, stem
 from kbkit.schema import NodeType, Relation, Schema
 
@@ -88,6 +92,14 @@ def mutual_relations(schema: Schema) -> frozenset[str]:
         and all(signature.head == signature.tail for signature in relation.signatures)
         and label_words(relation.label or relation.name)[-1:] == ["with"]
     )
+
+
+def relations_to_people(schema: Schema) -> NDArray[np.bool_]:
+    """Return which relations lead to people: to those who do what their label says, or who have a role: *written by*,
+    *actors*.
+    """
+    last = [label_words(relation.label or relation.name)[-1] for relation in schema.relations]
+    return np.array([word == "by" or may_be_person(singular(word)) for word in last], bool)
 
 
 def ends_in_preposition(texts: Sequence[str]) -> bool:

@@ -27,6 +27,7 @@ from kbkit.questions.element_lists import (
     names_head,
     numeric,
     phrased_words,
+    relations_to_people,
 )
 from kbkit.questions.lexicon import LITERAL, KindLabels, alternatives, label_words, stem
 from kbkit.questions.taught import Taught
@@ -138,6 +139,8 @@ class Elements:
         self.certainty = 1.0 if self.typed else _INFERRED
         self.classes, self.class_of, self.class_before = len(self.types), self.described, self.source
         self._named_by = np.zeros((0, 0), bool)
+        self.of_people = np.zeros(self.classes, bool)
+        """Which inferred classes are of people, as relations say that lead to them."""
         if self.typed or not self.hops:
             return
         from scipy.sparse.csgraph import connected_components
@@ -152,6 +155,8 @@ class Elements:
         self._named_by = np.zeros((self.classes, self.labels.count), bool)
         forward = np.flatnonzero(self.forward[: self.hops])
         self._named_by[of_hop[forward], self.label[forward]] = True
+        agents = relations_to_people(self.session.schema)
+        self.of_people = self._named_by[:, : len(agents)][:, agents].any(axis=1)
 
     @property
     def unnamed(self) -> NDArray[np.bool_]:

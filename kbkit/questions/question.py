@@ -165,6 +165,11 @@ class Question:
         found = self.superlative
         return [] if found is None else [token.word for token in self.tokens[found.first : found.last + 1]]
 
+    def asks_last(self, after: int) -> bool:
+        """Return whether the only question words come ``after`` a token, before one noun at most: *starred who*."""
+        asking = [at for at, token in enumerate(self.tokens) if token.word in INTERROGATIVES]
+        return bool(asking) and asking[0] >= max(after, len(self.tokens) - 2)
+
     def interrogative(self, without: set[int]) -> int:
         """Return the position of the first question word, ``without`` some tokens; -1 if there is none."""
         words = (at for at, token in enumerate(self.tokens) if at not in without and token.word in INTERROGATIVES)

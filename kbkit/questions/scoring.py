@@ -293,6 +293,8 @@ def _answer(elements: Elements, question: Question, frame: CandidateFrame, rows:
     for noun in nouns:
         label = np.maximum(label, sharp(elements.labels.similarity(noun)))
         kind = np.maximum(kind, sharp(elements.class_similarity(noun)))
+    if not {"who", "whom", "person"}.isdisjoint(nouns):
+        kind = np.maximum(kind, elements.of_people)
     at = np.maximum(last, 0)
     kinds = elements.kind[at]
     is_head = elements.forward[at] != _names_heads(elements, question)[elements.label[at]]
