@@ -21,6 +21,7 @@ from kbkit.english.question_words import (
     Adjective,
     is_negation,
 )
+from kbkit.english.words import PREPOSITIONS, may_be_verb
 from kbkit.errors import check_unicode
 from kbkit.questions.units import POWER, short_power
 from kbkit.stores.folding import words
@@ -131,11 +132,17 @@ class Question:
         )
 
     def content(self, without: set[int]) -> list[int]:
-        """Return the positions of the words that need an explanation, ``without`` some."""
+        """Return the positions of the words that need an explanation, ``without`` some.
+
+        A preposition at the end belongs to the verb before it: *what does it fall under*.
+        """
+        words = [token.word for token in self.tokens]
+        last = len(words) - 1 if words[-1:] and words[-1] in PREPOSITIONS and may_be_verb(words[-2:][0]) else -1
         return [
             at
             for at, token in enumerate(self.tokens)
             if at not in without
+            and at != last
             and at not in self.operators
             and at not in self.kinds
             and token.word not in FUNCTION_WORDS
