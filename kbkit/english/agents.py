@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from kbkit.english.words import lemmas_of
+from collections.abc import Sequence
+
+from kbkit.english.words import lemmas_of, singular
 
 _OTHER_AGENTS = {
     "write": ("author",),
@@ -12,6 +14,10 @@ _OTHER_AGENTS = {
     "play": ("actor",),
 }
 """Nouns for who does something that are not derived from the verb."""
+_WORKS = {**dict.fromkeys(("script", "screenplay", "scenario", "story"), "write"), "role": "act"}
+"""Verbs for how what a noun means is made."""
+_MEANT = {**_WORKS, "author": "write", "appear": "act"}
+"""Verbs that words mean which are not derived from them."""
 
 _TAUGHT = ("student", "pupil", "trainee", "apprentice", "protege", "learner")
 _PATIENTS = {
@@ -37,6 +43,18 @@ for _verb, _nouns in _PATIENTS.items():
 def done_to(noun: str) -> tuple[str, ...]:
     """Return the verbs of what is done to those that a noun in the singular means: *teach*, of a *student*."""
     return _DONE_TO.get(noun, ())
+
+
+def meant_verb(word: str) -> str:
+    """Return the verb that a word means without being derived from it, *write*, of *author*; empty if there is none."""
+    bases = (base for part in ("NOUN", "VERB") for base in lemmas_of(word).get(part, ()))
+    return next((_MEANT[base] for base in (word, *bases) if base in _MEANT), "")
+
+
+def objects_of_verbs(words: Sequence[str]) -> set[int]:
+    """Return the positions of nouns for what a verb among the words makes: of *script*, in *wrote the script*."""
+    verbs = {base for word in words for base in lemmas_of(word).get("VERB", ())}
+    return {at for at, word in enumerate(words) if _WORKS.get(singular(word)) in verbs}
 
 
 def agent_nouns(verb: str) -> set[str]:

@@ -161,7 +161,7 @@ def _inverted(question: Question, frame: CandidateFrame, words: list[int], word:
         near = [owned.get(at, before.get(at, after.get(at, 0.0))) for at in words]
         ordered = [owned.get(at, before.get(at, 1_000.0 + at)) for at in words]
         is_last = question.asks_last(topic.mention.last)
-        for weight, distances in (((1.0, ordered),) if is_last else ((0.6, near), (0.4, ordered))):
+        for weight, distances in ((1.0, ordered),) if is_last else ((0.6, near), (0.4, ordered)):
             distance = np.array(distances)[word]
             for a, b in combinations(range(arm.start, arm.stop), 2):
                 known = (word[:, a] >= 0) & (word[:, b] >= 0)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kbkit.english.agents import meant_verb
 from kbkit.english.question_words import FUNCTION_WORDS, PARTICIPLES, PREPOSITIONS
 from kbkit.english.words import may_be_person, singular
 from kbkit.questions.lexicon import label_words, stem
@@ -51,19 +52,14 @@ def phrased_words(schema: Schema, labels: Sequence[Sequence[str]]) -> dict[Relat
     used = Counter(word for words in spoken.values() for word in {stem(word) for word in words})
     known = {stem(word) for label in labels for text in label for word in label_words(text)}
     known |= {stem(word) for node_type in schema.primary_types for word in label_words(node_type.name)}
+    plain = FUNCTION_WORDS | _PLAIN
     return {
-        relation: sorted(
-            word
-            for word in words
-            if used[stem(word)] == 1 and stem(word) not in known and word not in FUNCTION_WORDS | _PLAIN
-        )
-        + [_MEANT[word] for word in label_words(relation.name) if word in _MEANT]
+        relation: [
+            *sorted(word for word in words - plain if used[stem(word)] == 1 and stem(word) not in known),
+            *filter(None, map(meant_verb, label_words(relation.name))),
+        ]
         for relation, words in spoken.items()
     }
-
-
-_MEANT = dict.fromkeys(("author", "authors", "authored"), "write")
-"""Verbs that words of relations mean and that are not derived from them."""
 
 
 _PLAIN = frozenset(("carries", "comes", "contains", "counts", "ends", "falls", "has", "located", "shares", "under"))

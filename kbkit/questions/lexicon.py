@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.english.abbreviations import expanded, shortened
+from kbkit.english.agents import meant_verb
 from kbkit.english.question_words import CONCEPTS, FUNCTION_WORDS, LIGHT_VERBS
 from kbkit.english.words import is_common, lemmas_of
 from kbkit.stores import embedders
@@ -194,12 +195,9 @@ class KindLabels:
             return result
         if any(map(str.isalpha, word)):  # the vectors of digits say nothing
             np.maximum.at(result, self._owners, (self._vectors @ _embedded(word).T).max(1))
-        for text, factor in _parts(word):
-            for known, labels in self._stems.items():
-                strength = factor * related(text, known)
-                if strength:
-                    for number, weight in labels:
-                        result[number] = max(result[number], strength * weight)
+        self._match(_parts(word), result)
+        if result.max() < _ABBREVIATED and (verb := meant_verb(word)):
+            self._match([(stem(verb), 1.0)], result)
         if result.max() < _ABBREVIATED and (short := shortened(word, self._all_words)):
             for number, weight in self._stems.get(stem(short), ()):
                 result[number] = max(result[number], _ABBREVIATED * weight)
@@ -209,6 +207,15 @@ class KindLabels:
             if len(parts) > 1 and any(one in parts and other in parts for one, other in halves):
                 result[number] = 1.0
         return np.clip(result, 0, 1)
+
+    def _match(self, stems: Iterable[tuple[str, float]], result: Floats) -> None:
+        """Raise similarities to those of some stems, each with a factor."""
+        for text, factor in stems:
+            for known, labels in self._stems.items():
+                strength = factor * related(text, known)
+                if strength:
+                    for number, weight in labels:
+                        result[number] = max(result[number], strength * weight)
 
 
 def _parts(word: str) -> list[tuple[str, float]]:

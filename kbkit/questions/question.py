@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from kbkit.english.agents import objects_of_verbs
 from kbkit.english.question_words import (
     ADJECTIVES,
     COMPARATIVES,
@@ -89,6 +90,9 @@ class Question:
     kinds: frozenset[int] = frozenset()
     """Positions of nouns for kinds of nodes in a KB that names none; see :mod:`kbkit.questions.kind_nouns`."""
 
+    objects: frozenset[int] = frozenset()
+    """Positions of nouns that say no more than their verb does: *wrote the script*."""
+
     @staticmethod
     def of(text: str, names: frozenset[int] = frozenset(), spelling: Mapping[str, str] | None = None) -> Question:
         """Return the tokens and operators of a question; the tokens ``names`` are parts of names, not operators.
@@ -129,6 +133,7 @@ class Question:
             len(negations) < 2
             and not any(word in UNSUPPORTED and not _is_aside(plain, at) for at, word in enumerate(plain)),
             frozenset(used | set(negations) | {at + 1 for at in negations if plain[at + 1 : at + 2] == ["t"]}),
+            objects=frozenset(objects_of_verbs(plain)),
         )
 
     def content(self, without: set[int]) -> list[int]:
@@ -145,6 +150,7 @@ class Question:
             and at != last
             and at not in self.operators
             and at not in self.kinds
+            and at not in self.objects
             and token.word not in FUNCTION_WORDS
             and token.word not in SHARED
             and token.word not in INTERROGATIVES

@@ -166,7 +166,9 @@ class Read:
         named = {self.question.tokens[at].word for at in used}
         clauses = self.by_clauses.clauses
         ignored += sorted(set(clauses.unexplained) & clauses.capitalized - named)
-        used |= self.chain.expressed | self.question.kinds  # actor, which is also the name of a tag
+        used |= (
+            self.chain.expressed | self.question.kinds | self.question.objects
+        )  # actor, which is also the name of a tag
         return ignored + [f"'{m.text}'" for m in self.mentions if m.same_case and not used & {*m.tokens}]
 
     def _labels_taken_for_names(self, chain: ChainReading) -> list[Mention]:
