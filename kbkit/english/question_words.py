@@ -143,6 +143,9 @@ ENDS = {
 FREQUENT = ("common", "frequent", "frequently", "popular", "commonly")
 """Words after *most* for what there is most of."""
 
+FOREMOST = _words("main primary principal chief")
+"""Adjectives for the first among several, which is the only one where there is one."""
+
 DWELLING = ("live", "lives", "living", "lived")
 """Forms of *live* as a verb; *live* is also an adjective."""
 

@@ -140,7 +140,8 @@ def inversions(
         pair = back[:, column - 1]
         word[:, column] = np.where(pair & (word[:, column] < 0), word[:, column - 1], word[:, column])
         word[:, column - 1] = np.where(pair & (word[:, column - 1] < 0), word[:, column], word[:, column - 1])
-    label = np.where(rows >= 0, elements.label[np.maximum(rows, 0)], -1)
+    at = np.maximum(rows, 0)
+    label = np.where((rows >= 0) & (elements.kind[at] == HOP), elements.label[at], -1)
     result = _inverted(question, frame, words, word)
     for a, b in combinations(range(columns), 2):
         is_same = (label[:, a] == label[:, b]) & (label[:, a] >= 0)

@@ -9,6 +9,7 @@ import numpy as np
 
 from kbkit.answers.answer_set import AnswerSet
 from kbkit.answers.syntax import Expression
+from kbkit.english.question_words import FOREMOST
 from kbkit.english.words import PREPOSITIONS, may_be_verb
 from kbkit.questions.candidates import CandidateFrame, Topic
 from kbkit.questions.clause_reading import WordMatch
@@ -99,13 +100,18 @@ class ChainReading:
 
     @property
     def unexplained(self) -> list[str]:
-        """The content words that nothing in the expression explains."""
+        """The content words that nothing in the expression explains.
+
+        The only answer is the main one: *the main language of X*.
+        """
         explained = self._scored.explained[self._row]
-        return [
+        words = [
             self.question.tokens[at].word
             for at, value in zip(self._scored.words, explained.tolist(), strict=True)
             if value < EXPLAINED
         ]
+        is_only = not FOREMOST.isdisjoint(words) and not self.has_attribute and len(self.answers.ids) == 1
+        return [word for word in words if word not in FOREMOST] if is_only else words
 
     @property
     def expressed(self) -> set[int]:

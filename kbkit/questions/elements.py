@@ -139,7 +139,7 @@ class Elements:
         self.certainty = 1.0 if self.typed else _INFERRED
         self.classes, self.class_of, self.class_before = len(self.types), self.described, self.source
         self._named_by = np.zeros((0, 0), bool)
-        self.of_people = np.zeros(self.classes, bool)
+        self.of_people: NDArray[np.bool_] = np.zeros(self.classes, bool)
         """Which inferred classes are of people, as relations say that lead to them."""
         if self.typed or not self.hops:
             return
@@ -156,7 +156,7 @@ class Elements:
         forward = np.flatnonzero(self.forward[: self.hops])
         self._named_by[of_hop[forward], self.label[forward]] = True
         agents = relations_to_people(self.session.schema)
-        self.of_people = self._named_by[:, : len(agents)][:, agents].any(axis=1)
+        self.of_people = np.asarray(self._named_by[:, : len(agents)][:, agents].any(axis=1), bool)
 
     @property
     def unnamed(self) -> NDArray[np.bool_]:

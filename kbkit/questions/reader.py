@@ -14,7 +14,7 @@ from itertools import islice
 
 import numpy as np
 
-from kbkit.english.question_words import SUPERLATIVES
+from kbkit.english.question_words import FOREMOST, SUPERLATIVES
 from kbkit.english.words import may_be_verb
 from kbkit.errors import KbError
 from kbkit.questions.alignment import similarities
@@ -226,6 +226,7 @@ class QuestionReader:
     def _may_explain(self, question: Question, framed: list[CandidateFrame]) -> bool:
         """Return whether a frame may explain all content words but one verb: by names, or by any label or type."""
         words = {at: question.tokens[at].word for at in question.content(set())}
+        words = {at: word for at, word in words.items() if word not in FOREMOST}
         known = {at: max(part.max(initial=0) for part in similarities(self.elements, words[at])) for at in words}
         hard = [at for at, value in known.items() if value < EXPLAINED]
         rests = ({words[at] for at in hard if at not in frame.used} for frame in framed)
