@@ -81,7 +81,7 @@ def cover_of_operators(elements: Elements, question: Question, rows: Ints) -> Fl
             nouns = [*adjective.nouns, *(("year", "date") if adjective.dates else ())]
             found = np.zeros(elements.labels.count)
             for place, noun in enumerate(nouns):
-                found = np.maximum(found, (1 - 0.05 * place) * sharp(elements.labels.similarity(noun)))
+                found = np.maximum(found, (1 - 0.1 * place) * sharp(elements.labels.similarity(noun)))
             cover = np.maximum(cover, np.where(valid & (elements.kind[at] == kind), found[elements.label][at], 0))
     if question.superlative:
         named = with_superlative(elements, question)[at] & (elements.kind[at] == HOP)

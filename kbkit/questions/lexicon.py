@@ -175,6 +175,8 @@ class KindLabels:
         rows = np.repeat(np.arange(len(texts)), [len(numbers) for numbers in texts.values()])
         self._vectors = _embedder().embed(list(texts))[rows] if texts else np.zeros((0, 1), np.float32)
         self._known: dict[str, Floats] = {}
+        self._texts = [" | ".join(f" {' '.join(label_words(one))} " for one in variants) for variants in labels]
+        self._pairs: dict[tuple[str, str], NDArray[np.bool_]] = {}
 
     def similarity(self, word: str) -> Floats:
         """Return the similarity of a word to each label, 0 to 1. Words of ``CONCEPTS`` stand for their nouns."""
@@ -183,11 +185,19 @@ class KindLabels:
             if len(self._known) >= _CACHE:
                 self._known.clear()
             found = self._direct(word)
-            for noun in CONCEPTS.get(word, ()):
-                found = np.maximum(found, 0.95 * self._direct(noun))
+            for place, noun in enumerate(CONCEPTS.get(word, ())):
+                found = np.maximum(found, (0.95 - 0.01 * place) * self._direct(noun))
             found.flags.writeable = False
             self._known[word] = found
         return found
+
+    def with_pair(self, word: str, following: str) -> NDArray[np.bool_]:
+        """Return which labels have two words one after the other."""
+        if (word, following) not in self._pairs:
+            if len(self._pairs) >= _CACHE:
+                self._pairs.clear()
+            self._pairs[word, following] = np.array([f" {word} {following} " in text for text in self._texts], bool)
+        return self._pairs[word, following]
 
     def _direct(self, word: str) -> Floats:
         result = np.zeros(self.count)

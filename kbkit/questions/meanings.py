@@ -188,6 +188,8 @@ class Meanings(Ways):
         nouns = [*adjective.nouns, *(("year", "date") if adjective.dates else ())]
         units = {_MEASURED.get(noun, "") for noun in nouns}
         near = list(near)
+        asked = {target.label.text.casefold() for target in self.clauses.targets if target.label is not None}
+        words = [w for w in self._words if adjective.dates or not any(w in text.split() for text in asked)]
         is_own = "date" in nouns and bool(near) and self._has_dates(near[0])
         kinds = [k for k in dict.fromkeys(near) if "date" not in nouns or k == near[0] or self._has_dates(k)]
         for place, kind in enumerate(kinds):
@@ -202,7 +204,8 @@ class Meanings(Ways):
                     continue
                 if place and is_timed_by_verb(element.name) and self._expressed([at], self._words) < _SAID_OF_DATES:
                     continue  # elected in 2024: not in parties founded then
-                hint = _HINT * self._expressed([at], self._words)  # born after 1990: a date of birth, not of death
+                # Born after 1990: a date of birth, not of death; but population of the largest state: by area.
+                hint = _HINT * self._expressed([at], words)
                 is_timed = "date" in nouns and self.elements.is_yearly(kind, element.name)
                 if is_timed and not {*label_words(self.elements.types[kind].name)}.isdisjoint(
                     label_words(element.name)

@@ -112,7 +112,7 @@ def score(
         "uncovered": missing.sum(1),
         "weakest": missing.max(1) if columns else np.zeros(count),
         "order": -inversions(elements, question, frame, rows, words, slots[:, :columns], back),
-        "unexplained": _unexplained(elements, question, words, of_word, explained_by_any),
+        "unexplained": _unexplained(elements, question, rows, words, of_word, explained_by_any),
         "unknown": (explained_by_any < 0.15).sum(1),
         "hops": (valid & (kinds == HOP)).sum(1),
         "answer": _answer(elements, question, frame, rows),
@@ -174,13 +174,19 @@ def _cover(
 
 
 def _unexplained(
-    elements: Elements, question: Question, words: list[int], of_word: Floats, explained_by_any: Floats
+    elements: Elements, question: Question, rows: Ints, words: list[int], of_word: Floats, explained_by_any: Floats
 ) -> Floats:
     """Return how much of the words nothing in each candidate explains, in words."""
     rest = 1 - np.maximum(of_word, 0.6 * explained_by_any)
+    valid, label = rows >= 0, elements.label[np.maximum(rows, 0)]
     for number in range(len(words) - 1):  # a word may modify the next one: population density
         if words[number + 1] == words[number] + 1:
-            rest[:, number] *= 1 - 0.5 * of_word[:, number + 1]
+            both = elements.labels.with_pair(
+                question.tokens[words[number]].word, question.tokens[words[number] + 1].word
+            )
+            is_pair = (valid & both[label]).any(1)  # one label has both: highest_point
+            rest[:, number] *= np.where(is_pair, 0, 1 - 0.5 * of_word[:, number + 1])
+            rest[is_pair, number + 1] = 0
     if len(elements.of_one_node) and words:  # `in the country`, where the KB has one
         only = [similarities(elements, question.tokens[at].word)[1][elements.of_one_node].max() for at in words]
         rest = np.minimum(rest, 1 - np.array(only))
