@@ -149,6 +149,9 @@ FOREMOST = _words("main primary principal chief")
 DWELLING = ("live", "lives", "living", "lived")
 """Forms of *live* as a verb; *live* is also an adjective."""
 
+LOCATING = _words("at in is lies located on situated within")
+"""Words of relations that say no more than where something is."""
+
 PLACES = _words("address city country headquarters location place site state street town venue")
 """Nouns for a place."""
 

@@ -83,6 +83,9 @@ def cover_of_operators(elements: Elements, question: Question, rows: Ints) -> Fl
             for place, noun in enumerate(nouns):
                 found = np.maximum(found, (1 - 0.1 * place) * sharp(elements.labels.similarity(noun)))
             cover = np.maximum(cover, np.where(valid & (elements.kind[at] == kind), found[elements.label][at], 0))
+    if [token.word for token in question.tokens[:1]] == ["where"]:
+        locates = valid & elements.locates[at]
+        cover = np.maximum(cover, locates & (locates.cumsum(1) == 1))  # in the nearest place, not in that of a place
     if question.superlative:
         named = with_superlative(elements, question)[at] & (elements.kind[at] == HOP)
         cover = np.maximum(cover, np.where(valid & named, 1.0, 0))

@@ -14,6 +14,7 @@ from kbkit.answers.answer_set import AnswerSet
 from kbkit.answers.attribute_values import ColumnValues
 from kbkit.answers.syntax import Aggregate, Expression, Filter, Superlative, subtrees
 from kbkit.english.question_words import NO, YES
+from kbkit.english.words import singular
 from kbkit.questions.element_lists import numeric
 from kbkit.questions.elements import Elements
 from kbkit.questions.lexicon import label_words
@@ -42,7 +43,9 @@ def other_kind(elements: Elements, tree: Expression, text: str) -> str:
         return found[1] or found[2]  # seasons without two tribes: not a list of their numbers
     if (found := _WHEN.search(text) or _FOR.search(text)) and _is_unfit(elements, tree, _are_dates):
         return found[1]
-    if (found := _WHERE.search(text)) and (_is_unfit(elements, tree, _are_places) or _are_numbers(elements, tree)):
+    if (found := _WHERE.search(text)) and (
+        _is_unfit(elements, tree, _are_places) or _are_numbers(elements, tree) or _are_named(tree, text)
+    ):
         return found[1]
     if (found := _HOW_MUCH.search(text)) and not _EACH.search(text) and _are_several(elements, tree):
         return found[1]
@@ -67,6 +70,13 @@ def _are_places(elements: Elements, tree: Expression) -> bool:
     attributes = elements.types[kind].attributes if kind is not None else ()
     is_dated = any(attribute.type.startswith(("DATE", "TIMESTAMP")) for attribute in attributes)
     return kind is None or (kind not in elements.people and not is_dated)
+
+
+def _are_named(tree: Expression, text: str) -> bool:
+    """Return whether an expression gives the nodes of which a question asks where they are: *the smallest city*."""
+    kind = singular(label_words(answer_type(tree) or "")[-1:][0]) if answer_type(tree) else ""
+    found = re.search(r"\bwhere (?:is|are|was|were) (?:the|all|our|an?) (?:\w+ )?(\w+)\W*$", text)
+    return found is not None and bool(kind) and singular(found[1]) == kind
 
 
 def _are_numbers(elements: Elements, tree: Expression) -> bool:

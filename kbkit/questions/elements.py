@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.answers.session import Session
-from kbkit.english.question_words import PARTICIPLES, PASTS
+from kbkit.english.question_words import LOCATING, PARTICIPLES, PASTS
 from kbkit.english.types import type_noun
 from kbkit.english.words import YEARS, may_be_person, singular
 from kbkit.questions.element_lists import (
+    HOP,
     Element,
     attribute_texts,
     counting_elements,
@@ -128,6 +129,13 @@ class Elements:
         """Whether each label says what the head of a relation is of the tail, as *sequel of* does."""
         relations = [names_head(one.label or one.name) for one in self.session.schema.relations]
         return np.array([*relations, *[False] * (self.labels.count - len(relations))], bool)
+
+    @cached_property
+    def locates(self) -> NDArray[np.bool_]:
+        """Whether each element is a hop that says no more than where something is: *in state*, *located in*."""
+        said = [{*label_words(one.name)} - {*label_words(self.types[one.target].name)} for one in self.all]
+        hops = (self.kind == HOP) & self.forward
+        return hops & np.array([bool(words) and words <= LOCATING for words in said], bool)
 
     def _classes(self, overlap: Floats) -> None:
         """Set the class of the nodes that each element reaches, and which relations name which class.

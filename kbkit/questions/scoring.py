@@ -362,7 +362,8 @@ def _ignored(
         is_used = (kinds == MOST) | (kinds == MOST_NEIGHBOURS)
         is_used |= with_superlative(elements, question)[np.maximum(rows, 0)]
         ignored += ~(valid & is_used).any(1)
-        other = with_words(elements, frozenset(SUPERLATIVES) - {*question.superlative_words})
+        said = {*question.superlative_words, *(question.tokens[at].word for at in question.in_labels)}
+        other = with_words(elements, frozenset(SUPERLATIVES) - said)
         ignored += (valid & other[np.maximum(rows, 0)]).any(1)
     if question.comparison:
         ignored += ~(valid & ((kinds == COMPARED) | (kinds == COMPARED_NEIGHBOURS))).any(1)
