@@ -132,8 +132,9 @@ def inversions(
     """Return how often words for later hops are closer to the topic than words for earlier hops.
 
     Distances are measured in two ways: in words, and with all words after the topic behind those before it. The words
-    of two hops along one relation are taken in the better order: *directed by the director of X*. Only the second way
-    counts if the question asks at its end: *films by the director of X starred who*.
+    of two hops along one relation are taken in the better order, *directed by the director of X*, unless it joins nodes
+    of one class: then they say the direction. Only the second way counts if the question asks at its end: *films by
+    the director of X starred who*.
     """
     columns = rows.shape[1]
     if not words:
@@ -144,7 +145,8 @@ def inversions(
         word[:, column] = np.where(pair & (word[:, column] < 0), word[:, column - 1], word[:, column])
         word[:, column - 1] = np.where(pair & (word[:, column - 1] < 0), word[:, column], word[:, column - 1])
     at = np.maximum(rows, 0)
-    label = np.where((rows >= 0) & (elements.kind[at] == HOP), elements.label[at], -1)
+    is_choice = (elements.kind[at] == HOP) & (elements.class_before[at] != elements.class_of[at])
+    label = np.where((rows >= 0) & is_choice, elements.label[at], -1)
     result = _inverted(question, frame, words, word)
     for a, b in combinations(range(columns), 2):
         is_same = (label[:, a] == label[:, b]) & (label[:, a] >= 0)

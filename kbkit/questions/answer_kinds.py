@@ -27,6 +27,8 @@ _HOW_MUCH = re.compile(r"\b(how much)\b")
 _FOR = re.compile(rf"{_BEGINNING}(what) (?:do|does|did|was|were|is|are) .* for\W*$")
 """Asks for a price or a purpose: *what did the picture sell for*."""
 _WHERE = re.compile(rf"{_BEGINNING}(where)\b")
+_WHERE_THE = re.compile(r"\bwhere (?:is|are|was|were) (?:the|all|our|an?) (?:\w+ )?(\w+)\W*$")
+"""Asks where nodes of a type are."""
 _WHEN = re.compile(rf"{_BEGINNING}(when)\b")
 _MAX_COMPARED = 100_000
 """Number of nodes up to which readings are compared by their values."""
@@ -74,9 +76,9 @@ def _are_places(elements: Elements, tree: Expression) -> bool:
 
 def _are_named(tree: Expression, text: str) -> bool:
     """Return whether an expression gives the nodes of which a question asks where they are: *the smallest city*."""
-    kind = singular(label_words(answer_type(tree) or "")[-1:][0]) if answer_type(tree) else ""
-    found = re.search(r"\bwhere (?:is|are|was|were) (?:the|all|our|an?) (?:\w+ )?(\w+)\W*$", text)
-    return found is not None and bool(kind) and singular(found[1]) == kind
+    found = _WHERE_THE.search(text)
+    kind = label_words(answer_type(tree) or "")
+    return found is not None and bool(kind) and singular(found[1]) == singular(kind[-1])
 
 
 def _are_numbers(elements: Elements, tree: Expression) -> bool:

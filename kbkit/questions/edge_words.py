@@ -7,18 +7,18 @@ A question that such words are cut from is read by itself, and its expression ge
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from kbkit.answers.resolve_attributes import is_number
-from kbkit.answers.syntax import Condition
+from kbkit.answers.syntax import Condition, Expression, Nodes, subtrees
 from kbkit.english.attributes import words_of_name
-from kbkit.english.question_words import ORDINALS, SUPERLATIVES, TOTALS
+from kbkit.english.question_words import FUNCTION_WORDS, ORDINALS, SUPERLATIVES, TOTALS
 from kbkit.questions.condition_rules import comparison
 from kbkit.questions.expressions import compared_number
 from kbkit.questions.lexicon import label_words, stem
-from kbkit.schema import Attribute, Relation, quote
+from kbkit.schema import Attribute, Relation, Schema, quote
 from kbkit.stores import Stores
 
 _MAX_VALUES = 200
@@ -72,6 +72,25 @@ class EdgeWords:
     is_sum: bool = False
     """Whether the sum over the edges of all nodes of ``rest`` is asked for, or with ``is_grouped``, of each of them."""
     is_grouped: bool = False
+
+
+def unread_of_edges(schema: Schema, tree: Expression, words: Collection[str]) -> list[str]:
+    """Return the words for attributes of the edges that an expression follows, of which it says nothing:
+    *corresponding authors*, where authors of papers are corresponding or not.
+
+    Words of its relations, of its types and of their attributes say something else.
+    """
+    parts = {part for part in subtrees(tree) if isinstance(part, str)}
+    kinds = {part.type for part in subtrees(tree) if isinstance(part, Nodes)}
+    followed = [relation for relation in schema.relations if relation.name in parts and relation.attributes]
+    own = [a.label or a.name for one in schema.primary_types if one.name in kinds for a in one.attributes]
+    known = {stem(word) for text in (*parts, *kinds, *own) if text for word in label_words(text)}
+    found: set[str] = set()
+    for attribute in (attribute for relation in followed for attribute in relation.attributes):
+        label = {stem(word) for word in label_words(attribute.label or attribute.name) if word not in FUNCTION_WORDS}
+        if attribute.name not in parts and known.isdisjoint(label) and label <= {*map(stem, words)}:
+            found |= label
+    return [word for word in words if stem(word) in found]
 
 
 class EdgeAttributes:

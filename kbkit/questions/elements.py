@@ -135,7 +135,8 @@ class Elements:
         """Whether each element is a hop that says no more than where something is: *in state*, *located in*."""
         said = [{*label_words(one.name)} - {*label_words(self.types[one.target].name)} for one in self.all]
         hops = (self.kind == HOP) & self.forward
-        return hops & np.array([bool(words) and words <= LOCATING for words in said], bool)
+        found: NDArray[np.bool_] = hops & np.array([bool(words) and words <= LOCATING for words in said], bool)
+        return found
 
     def _classes(self, overlap: Floats) -> None:
         """Set the class of the nodes that each element reaches, and which relations name which class.

@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
+from kbkit.answers.syntax import Expression
 from kbkit.english.question_words import DWELLING, LIGHT_VERBS
 from kbkit.english.words import may_be_verb
 from kbkit.questions.answer_kinds import keeps_most, other_kind
@@ -17,6 +18,7 @@ from kbkit.questions.chain_reading import ChainReading
 from kbkit.questions.clause_reading import ClauseReading
 from kbkit.questions.date_doubts import is_other_date
 from kbkit.questions.dropped_parts import dropped_part
+from kbkit.questions.edge_words import unread_of_edges
 from kbkit.questions.lexicon import STRONG
 from kbkit.questions.meanings import NO_ATTRIBUTE, SEVERAL_DATES
 from kbkit.questions.mentions import Mention
@@ -144,6 +146,7 @@ class Read:
         content = [words[at] for at in self.question.content(names)]
         is_any |= is_other_date(self.by_clauses.elements, self.chain.tree, content)
         ignored += [SEVERAL_DATES] * is_any
+        ignored += [f"'{word}'" for word in self._unread_of_edges(self.chain.tree)]
         ignored += ["which of two readings is meant"] * self._is_tied
         ignored += ["what is shared"] * (self._asks_what_is_shared and not self.chain.is_shared)
         ignored += ["'how much'"] * (self.by_clauses.clauses.is_how_much and not self.chain.has_attribute)
@@ -181,8 +184,15 @@ class Read:
 
     @cached_property
     def _of_clauses(self) -> float:
-        found = self.by_clauses.confidence
-        return found if self.by_clauses.is_trusted else min(found, MAX_DOUBTFUL)
+        found, tree = self.by_clauses.confidence, self.by_clauses.tree
+        is_read = self.by_clauses.is_trusted and tree is not None and not self._unread_of_edges(tree)
+        return found if is_read else min(found, MAX_DOUBTFUL)
+
+    def _unread_of_edges(self, tree: Expression) -> list[str]:
+        """Return the words of attributes of edges of which a reading says nothing."""
+        names = {at for mention in self.mentions if mention.is_sure for at in mention.tokens}
+        words = [token.word for at, token in enumerate(self.question.tokens) if at not in names]
+        return unread_of_edges(self.by_clauses.elements.session.schema, tree, words)
 
     @cached_property
     def chain(self) -> ChainReading | None:

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from itertools import pairwise
 
-from kbkit.english.question_words import SHARED
+from kbkit.english.question_words import OUTCOMES, SHARED
 from kbkit.english.words import may_be_verb
 from kbkit.questions.candidates import Topic
 from kbkit.questions.chain_reading import ChainReading
@@ -36,7 +36,7 @@ class RelationDoubts:
         """The words and names of the question whose relation the reading does not express."""
         found = ["'or'"] * self.joins_too_many + self.pronouns + self.repeated + self.any_relation + self.namesakes
         is_around = self.is_detour or self.returns or self.is_unsaid_sharing
-        return found + self.unsaid + self.undirected + self.former + ["a way around"] * is_around
+        return found + self.unsaid + self.outcomes + self.undirected + self.former + ["a way around"] * is_around
 
     @property
     def elements(self) -> Elements:
@@ -191,6 +191,14 @@ class RelationDoubts:
         similar = self.elements.labels.similarity(word)
         is_other = any(one.source == one.target and similar[one.label] < FAINT for one in hops)
         return [f"'{word}'"] * (last in ends and word in self.chain.unexplained and is_other and may_be_verb(word))
+
+    @property
+    def outcomes(self) -> list[str]:
+        """The verbs for who won or lost that no relation or attribute says: *who won it*, of those who played in it."""
+        named, similar = self._names, self.elements.labels.similarity
+        words = [token.word for at, token in enumerate(self.question.tokens) if at not in named]
+        labels = [one.label for arm in self.chain.arms for one in arm]
+        return [f"'{w}'" for w in words if w in OUTCOMES and max(similar(w)[labels], default=0.0) < LITERAL]
 
     @property
     def is_unsaid_sharing(self) -> bool:

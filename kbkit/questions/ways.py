@@ -19,7 +19,7 @@ from kbkit.english.words import may_be_verb
 from kbkit.questions.clauses import Clauses, Restriction
 from kbkit.questions.elements import MAX_HOPS, Elements
 from kbkit.questions.expressions import is_named, step
-from kbkit.questions.lexicon import FAINT, label_words
+from kbkit.questions.lexicon import FAINT, STRONG, label_words
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.question_link import QuestionLink
 
@@ -175,7 +175,7 @@ class Ways:
     def _says_type(self, kind: int) -> bool:
         """Return whether a word of the question is similar to the name of a type."""
         similar = self.elements.type_labels.similarity
-        return any(similar(word)[kind] >= FAINT for word in self._words)
+        return any(similar(word)[kind] >= STRONG for word in self._words)
 
     def _is_unsaid(self, path: list[int], source: int, target: int) -> bool:
         """Return whether a verb says how two types are related, which the path does not, and another is hardly longer.
