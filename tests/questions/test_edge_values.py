@@ -55,6 +55,8 @@ READ = {
     "actors in Winter Tide and their roles": "VALUES ('Ida Lund', 'queen'), ('Eve Stone', 'lamp keeper')",
 }
 REFUSED = (
+    "How many understudy actors are in The Red Lantern?",  # not all actors
+    "Who won The Red Lantern?",  # not who acted in it
     "What role did Max Orr play in Old Bridges?",  # none
     "What blue role did Ida Lund play in The Red Lantern?",
     "How much did Ida Lund not earn for Winter Tide?",

@@ -34,6 +34,13 @@ UNTYPED: dict[str, set[str]] = {
     "who translated the novel Red Dawn": {"Ben Orme"},
     "which novels have the same translator as Blue Hour": {"Grey Tide"},
     "what genres are the novels translated by Cy Vance": {"Comedy", "mystery"},
+    "who translated the novels written by the writer of Blue Hour": {"Ben Orme"},
+    "the novels written by the writer of Red Dawn were translated by who": {"Cy Vance"},
+    "who is the author of Grey Tide": {"Ben Orme"},
+    "who on earth wrote Grey Tide": {"Ben Orme"},
+    "who wrote the story for Grey Tide": {"Ben Orme"},
+    "what genre does Red Dawn fall under": {"Comedy"},
+    "what is the main genre of Red Dawn": {"Comedy"},
 }
 TYPED: dict[str, object] = {
     "which books did Ada Quill write": {"Red Dawn", "Blue Hour"},
