@@ -118,11 +118,9 @@ def _number(values: _Values) -> ProfiledColumn | None:
     version = numbered or (look["fractions"] and set(names.words(own)[-1:]) & VERSIONS)
     if version or look["beyond doubles"] or (look["kept zeros"] and names.is_id(own)):
         return values.column("text", is_code=True)
-    floats = values.all_are("floats")
-    if floats and (values.counts[0] < values.rows or look["missing"] or "year" in names.words(own)):
-        # Integers with missing ones, which pandas writes with a point.
+    if values.all_are("floats"):  # integers of a column with missing ones, or of type REAL
         return values.column("integer", f"regexp_replace({values.value}, '\\.0$', '')")
-    return values.column("number", floats=floats)
+    return values.column("number")
 
 
 def _iso_day(values: _Values) -> ProfiledColumn | None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import codecs
 import csv
+import functools
 import gzip
 import io
 import re
 import zlib
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
@@ -78,7 +80,7 @@ def detect(path: Path, *, no_header: bool = False) -> Dialect:
     if len(start) == _SAMPLE:  # without the last, incomplete line
         text = text[: text.rfind("\n") + 1] or text
     delimiter = sign or _delimiter(text)
-    quote = '"' if delimiter != "\t" or _is_quoted(text) else ""
+    quote = '"' if delimiter != "\t" or _is_quoted(text) or _is_quoted_later(path, encoding) else ""
     escape = "\\" if quote and _is_escaped(text, delimiter, quote) else ""
     rows = _rows(text, delimiter, quote, escape)
     skip = 0 if no_header else _titles(rows)
@@ -149,6 +151,35 @@ def _is_quoted(text: str) -> bool:
     quoted, plain = (_rows(text, "\t", quote) for quote in ('"', ""))
     whole = (field for row in plain for field in row if len(field) > 1 and field[0] == field[-1] == '"')
     return len({len(row) for row in quoted}) == 1 and (len({len(row) for row in plain}) > 1 or next(whole, "") != "")
+
+
+def _is_quoted_later(path: Path, encoding: str) -> bool:
+    """Return whether fields of a file with tabs whose first rows have no quotes are in quotes in later ones: every row
+    has as many fields then, and a field has a delimiter, a line break or a doubled quote in it.
+    """
+    with _open(path) as handle:
+        chunks = iter(functools.partial(handle.read, _CHUNK), b"")
+        if encoding != "utf-16" and not any(b'"' in chunk for chunk in chunks):
+            return False
+    try:
+        widths = _widths(path, encoding, quoting=csv.QUOTE_MINIMAL)
+        first = next(widths, ())
+        if not first or any(width != first[0] for width, _ in widths):
+            return False
+        return any(width != first[0] or doubled for width, doubled in _widths(path, encoding, quoting=csv.QUOTE_NONE))
+    except csv.Error:  # a field beyond the limit, as quotes without an end make it
+        return False
+
+
+def _widths(path: Path, encoding: str, *, quoting: Any) -> Iterator[tuple[int, bool]]:
+    """Yield the number of fields of each row of a file with tabs, and whether one is in quotes with doubled ones."""
+    with _open(path) as handle, io.TextIOWrapper(handle, encoding, errors="replace", newline="") as lines:
+        for row in csv.reader(lines, delimiter="\t", quoting=quoting):
+            if row:
+                yield len(row), any('""' in field and _DOUBLED.fullmatch(field) for field in row)
+
+
+_DOUBLED = re.compile(r'"(?:[^"]|"")*""(?:[^"]|"")*"')
 
 
 def _is_escaped(text: str, delimiter: str, quote: str) -> bool:

@@ -204,11 +204,11 @@ def _has_foreign_id(candidate: _Candidate) -> bool:
 
 
 def _has_own_key(candidate: _Candidate) -> bool:
-    """Return whether the table declares a text as the key of its rows, which names them."""
+    """Return whether a text is the key of the rows, which names them."""
     key = tuple(candidate.key)
     linked = {*candidate.head.columns, *candidate.tail.columns}
-    declared = len(key) == 1 and candidate.table.declared_key == key and key[0] not in linked
-    return declared and candidate.table.columns[key[0]].look == "text" and "name" in names.words(key[0])
+    alone = len(key) == 1 and key[0] not in linked
+    return alone and candidate.table.columns[key[0]].look == "text" and "name" in names.words(key[0])
 
 
 def _has_code(candidate: _Candidate) -> bool:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 KEY_LOOKS = ("integer", "text", "address")
 _NEARLY = 0.9
 """Fraction of different values from which a column named as the identifier is the key all the same."""
+_BY_NAME = 6
+"""Rank of columns that end in the word for a name."""
 _UNSURE = range(1, 5)
 """Ranks of columns that may just as well identify the rows of another table."""
 
@@ -59,6 +61,8 @@ def best_key(
         if column.name in (table.spec.folder, table.spec.file):
             return None  # names of folders and files, which no row is
         rank = _key_rank(column, table, position)
+        if rank == _BY_NAME and (column.name in person or refers(column)):
+            return None
         if not sure and rank != 0 and column.look in KEY_LOOKS and is_referred(column):
             rank = 1
         if rank is None or (sure and rank) or column.name in named_after_others or is_told(column):
@@ -103,7 +107,7 @@ def _key_rank(column: ProfiledColumn, table: ProfiledTable, position: int) -> in
         return 4 if position == 0 else None
     if position == 0 or names.is_own_name(column.name, table.type):
         return 2 if position == 0 else 5
-    return None
+    return _BY_NAME if names.words(column.name)[-1:] in _NAMED else None
 
 
 def is_unique(con: Connection, table: ProfiledTable, columns: Sequence[str]) -> bool:
@@ -200,6 +204,7 @@ def _is_coded(con: Connection, table: ProfiledTable, column: ProfiledColumn) -> 
     return con.execute(query).fetchall() == [(True, True)]
 
 
+_NAMED = {("name",), ("title",), ("label",)}
 _PLACES = {("position",), ("rank",)}
 """Last words of columns that say how well a row did: another one has the same place elsewhere."""
 _NUMBERS = {(word,) for word in ("year", "number", "no", "nr", "line", "position", "rank", "season", "week", "round")}

@@ -62,7 +62,10 @@ _IDS = frozenset(
 _GENERIC = frozenset({*_IDS, "name", "title", "label"})
 _NUMBERED = re.compile(r"(?<=[^\W\d])(\d+|_[ab12])$", re.IGNORECASE)
 WRAPPINGS = frozenset(
-    {"api", "tbl", "table", "dim", "fact", "csv", "export", "dataset", "data", "info", "list", "lookup", "metadata"}
+    {
+        "api", "catalog", "catalogue", "csv", "data", "database", "dataset", "dim", "export", "fact", "info", "list",
+        "lookup", "metadata", "table", "tbl",
+    }  # fmt: skip
 )
 NODES = frozenset({"node", "nodes", "vertex", "vertices", "entity", "entities"})
 """Words of file names that say nothing about the rows."""

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 _MADE = frozenset(["backup", "download", "dump", "export", "exported", "extract", "output", "report"])
 """Words that say how a file was made."""
 _PLUMBING = names.WRAPPINGS | _MADE | {"db", "file", "record", "response", "result", "sheet", "t"}
+_WHOLES = frozenset(
+    ["archive", "catalog", "catalogue", "collection", "database", "directory", "inventory", "library", "register",
+     "registry", "roster"]
+)  # fmt: skip
+"""Words that say what a file is: of its rows, in the plural only."""
 SAYS_NOTHING = _PLUMBING | LISTS | {"all", "main", "page", "part"}
 """Words of the names of lists in JSON; as names of files, ``elements`` and ``items`` may say something."""
 _KINDS = frozenset(
@@ -38,6 +43,10 @@ def rename(con: duckdb.DuckDBPyConnection, tables: Sequence[ProfiledTable], fold
         words = {names.singular(word) for word in table.words if not word.isdigit()}
         if words <= _PLUMBING:
             rules = NOUNS
+        elif not table.spec.table and {*table.words} <= _PLUMBING | _WHOLES:
+            rules = NOUNS[:-1]
+        elif _is_called_as_value(table):
+            rules = (_of_key,)
         elif _MADE & set(names.words(table.name)):
             rules = (_only_object, _of_key)
         elif words <= SAYS_NOTHING or set(table.words) <= SAYS_NOTHING:
@@ -141,6 +150,40 @@ def _of_key(_: duckdb.DuckDBPyConnection, table: ProfiledTable, __: Path | None)
 _NEARLY = 0.9
 
 
+def _of_name(_: duckdb.DuckDBPyConnection, table: ProfiledTable, __: Path | None) -> str:
+    """Return what the only column called a name of something names, if it tells the rows apart: ``Product Name``."""
+    found = [(names.words(one.name), one) for one in table.columns.values() if one.look == "text"]
+    named = [(words[:-1], one) for words, one in found if len(words) > 1 and words[-1] in ("name", "title")]
+    if len(named) != 1 or {*named[0][0]} & _ADJECTIVES or not names.is_noun(named[0][0][-1]):
+        return ""
+    [(words, column)] = named
+    return " ".join(words) if column.count == table.rows and column.distinct >= _NEARLY * table.rows else ""
+
+
+_ADJECTIVES = frozenset(
+    ["common", "display", "family", "file", "first", "full", "given", "last", "long", "middle", "official", "other",
+     "real", "scientific", "screen", "second", "short", "user"]
+)  # fmt: skip
+"""Words before *name* that do not say what has the name."""
+
+
+def _of_kinds(_: duckdb.DuckDBPyConnection, table: ProfiledTable, __: Path | None) -> str:
+    """Return the noun in the name of the only column of kinds: ``Item Type``."""
+    found = [(names.words(one.name), one) for one in table.columns.values() if one.look == "text"]
+    kinds = [words[:-1] for words, one in found if words[-1:] == ("type",) and words[1:] and one.count == table.rows]
+    said = len(kinds) == 1 and not {*kinds[0]} & (_PLUMBING | _WHOLES) and names.is_noun(kinds[0][-1])
+    return " ".join(kinds[0]) if said else ""
+
+
+def _is_called_as_value(table: ProfiledTable) -> bool:
+    """Return whether a table is called after a column of texts or values of what another column identifies: the
+    *descriptions* of diseases.
+    """
+    own = next((c for c in table.columns.values() if names.plain(c.name) == " ".join(table.words)), None)
+    first = next(iter(table.columns))
+    return own is not None and own.name != first and names.is_id(first) and own.look not in ("text", "list", "address")
+
+
 def _of_folder(_: duckdb.DuckDBPyConnection, table: ProfiledTable, folder: Path | None) -> str:
     """Return the name of the folder of a file with one table."""
     if table.spec.table:
@@ -150,6 +193,6 @@ def _of_folder(_: duckdb.DuckDBPyConnection, table: ProfiledTable, folder: Path 
 
 
 NOUNS: tuple[Callable[[duckdb.DuckDBPyConnection, ProfiledTable, Path | None], str], ...] = (
-    _only_kind, _of_key, _of_folder,
+    _only_kind, _of_key, _of_name, _of_kinds, _of_folder,
 )  # fmt: skip
 """Where a noun is looked for, best first; the first ones also if the name may say something."""

@@ -61,7 +61,7 @@ def tables_of(
         raise BadInputError(f"{len(found):,} tables are too many", f"The maximum is {MAX_TABLES:,}")
     given_files = {path: given for given, path in files if given not in together}
     apart = _apart(found, given_files, roots)
-    given_names = table_names.without_brackets(apart)
+    given_names = table_names.without_views(table_names.without_brackets(apart))
     stems = [table_names.without_hash(name) for name in table_names.without_title(given_names)]
     plain = unique([names.identifier(stem) for stem in stems])
     taken = [f"{name}_file" if name.casefold() in _TAKEN or name.startswith("kb_") else name for name in plain]

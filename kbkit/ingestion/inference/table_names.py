@@ -7,21 +7,25 @@ from collections import Counter
 from collections.abc import Sequence
 
 from kbkit.english.dictionary import dictionary
-from kbkit.ingestion.inference.names import NODES, WRAPPINGS, words
+from kbkit.ingestion.inference.names import NODES, WRAPPINGS, singular, words
 
-_LEADING = frozenset({"all", "by", "my", "the", "your"})
+_LEADING = frozenset({"all", "by", "complete", "full", "my", "our", "the", "your"})
 _EXPORTED = re.compile(r"[ _-]+(?:[0-9a-f]{32}|(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{8,})(?:_all)?$")
 """The hash at the end of a file name, as Notion and others write it."""
 _DAY = r"(?:19|20)\d\d(?:[-_.]?[01]\d(?:[-_.]?[0-3]\d)?)?"
 _TIME = r"(?:[ T_.-]?[0-2]\d[-_.:]?[0-5]\d(?:[-_.:]?[0-5]\d)?)?"
+_DECADE = r"(?:(?:1\d|20)\d0|\d0)'?s"
+_MADE = r"(?:final|copy|latest|updated|cleaned|clean|raw|export|exported|backup)"
 _DATED = re.compile(
-    rf"(?<=[^\W_])(?: ?\(\d\)|[ _.-]+(?:v\d+|\d\d?|{_DAY}{_TIME}|(?:grid|table)[ _]view))+$", re.IGNORECASE
+    rf"(?<=[^\W_])(?: ?\(\d\)|[ _.-]+(?:v\d+|\d\d?|{_DAY}{_TIME}|{_DECADE}|{_MADE}|(?:grid|table)[ _]view))+$",
+    re.IGNORECASE,
 )
-"""Words at the end of a file name that say when or how it was exported: a year or a date, a version, a view."""
+"""Words at the end of a file name that say when or how it was made: a year or a date, a version, a view."""
 _CODED = re.compile(
     r"(?<![^\W_])(?:(?:[^\W\d_]+_)?[^\W\d_]*id_\d+|[^\W\d_]{2,}\d{3,}|\d{4,})(?![^\W_])_?", re.IGNORECASE
 )
 """Words of a file name that are the number of something: of a course, an organism, a year."""
+_GRID = re.compile(r"[^\W_]-Grid view$")
 _WHOLE_DAY = re.compile(r"(?<=[^\W_])[ _.-]+(?:19|20)\d\d[-_.][01]\d[-_.][0-3]\d$")
 _BRACKETS = re.compile(r"[ _-]*\([^()]*\)$")
 
@@ -37,6 +41,22 @@ def without_title(names: Sequence[str]) -> list[str]:
     if len(names) < 2 or len(titles) > 1 or not all(" - " in name for name in names):
         return list(names)
     return [name.partition(" - ")[2] for name in names]
+
+
+def without_views(names: Sequence[str]) -> list[str]:
+    """Return names of tables without the name of a view after a hyphen, as Airtable writes them: ``Works-All works``.
+
+    The view repeats the words of the table, or another file shows the pattern.
+    """
+    said = any(_GRID.search(name) for name in names)
+    short = []
+    for name in names:
+        table, _, view = name.partition("-")
+        again = {singular(word) for word in words(table)} <= {singular(word) for word in words(view)}
+        is_view = bool(words(table)) and table == table.rstrip() and (said or (again and " " in view))
+        short.append(table if is_view and view.strip() else name)
+    counts = Counter(name.casefold() for name in short)
+    return [one if counts[one.casefold()] == 1 else name for one, name in zip(short, names, strict=True)]
 
 
 def without_dates(names: Sequence[str]) -> list[str]:
@@ -81,7 +101,7 @@ def tables(names: Sequence[str]) -> list[list[str]]:
         for place in (0, -1):
             if len(parts) > 1 and parts[place] in {*WRAPPINGS, *NODES}:
                 parts.pop(place)
-        if len(parts) > 1 and parts[0] in _LEADING:
+        while len(parts) > 1 and parts[0] in (*_LEADING, "of"):  # my data, list of countries
             parts.pop(0)
     return split
 
