@@ -31,6 +31,7 @@ from kbkit.ingestion.inference import (
     left_out_rows,
     lines,
     links,
+    list_nodes,
     names,
     nouns,
     profile,
@@ -96,8 +97,14 @@ class Examination:
 
     def infer(self, name: str, corrections: Corrections | None = None, *, source_file: bool = False) -> Inferred:
         """Infer a recipe called ``name``; see :func:`infer`."""
+        told = corrections or Corrections()
         used = copy.deepcopy(list(self.tables))  # corrections change them
-        plan = _plan(self.con, used, corrections or Corrections())
+        plan = _plan(self.con, used, told)
+        kept = {".".join(_column(used, name)) for name in (*told.texts, *told.links)}
+        listed = [] if told.nodes else list_nodes.find(self.con, plan, kept)
+        if listed:
+            used = copy.deepcopy(list(self.tables))
+            plan = _plan(self.con, used, replace(told, nodes=listed))
         toml = script.recipe(plan, used, name, _title(plan), source_file=source_file)
         of_tables = (
             source_notes.missing(used),
@@ -114,9 +121,10 @@ class Examination:
             source_notes.strangers(plan),
             source_notes.people(self.con, plan),
             source_notes.repeated(used),
+            source_notes.listed(listed),
         )
         notes = [*self.notes, *chain.from_iterable(found)]
-        guesses = unsure(self.con, used, plan, corrections or Corrections())
+        guesses = unsure(self.con, used, plan, told)
         return Inferred(toml, script.load(plan, source_file=source_file), used, plan, notes, guesses)
 
     def sample(self, table: ProfiledTable, limit: int) -> list[dict[str, Any]]:
@@ -276,7 +284,7 @@ def _is_same_ordinal(table: ProfiledTable, name: str, others: Sequence[ProfiledT
     words = names.words(name)
     same = any(name in (next(iter(other.columns), ""), other.numbers) for other in others)
     ends = {names.words(one)[-1:] for other in others for one in other.columns if one != name}
-    related = any(column.look in ("text", "integer") and column.distinct > 1 for column in shared)
+    related = any(c.look in ("text", "integer") and not c.floats and c.distinct > 1 for c in shared)
     return same and related and set(words) <= {*names.ORDINALS, "row", "line", "record"} and words[-1:] not in ends
 
 

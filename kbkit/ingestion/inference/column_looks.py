@@ -119,7 +119,7 @@ def _number(values: _Values) -> ProfiledColumn | None:
     if version or look["beyond doubles"] or (look["kept zeros"] and names.is_id(own)):
         return values.column("text", is_code=True)
     if values.all_are("floats"):  # integers of a column with missing ones, or of type REAL
-        return values.column("integer", f"regexp_replace({values.value}, '\\.0$', '')")
+        return values.column("integer", f"regexp_replace({values.value}, '\\.0$', '')", floats=True)
     return values.column("number")
 
 

@@ -34,8 +34,8 @@ PARENTS = frozenset(
 """Columns that usually refer to a row of the same file."""
 ROLES = frozenset(
     [
-        "advisor", "approver", "artist", "assignee", "author", "borrower", "buyer", "callee", "caller",
-        "captain", "chair", "coach", "composer", "creator", "director", "editor", "followed", "followee",
+        "actor", "advisor", "approver", "artist", "assignee", "author", "borrower", "buyer", "callee", "caller",
+        "captain", "cast", "chair", "coach", "composer", "creator", "director", "editor", "followed", "followee",
         "follower", "founder", "friend", "head", "instructor", "lead", "leader", "lender", "loser",
         "opponent", "owner", "payee", "payer", "president", "producer", "receiver", "recipient", "reporter",
         "requester", "reviewer", "seller", "sender", "sponsor", "submitter", "teacher", "translator", "tutor",
@@ -62,11 +62,9 @@ _IDS = frozenset(
 _GENERIC = frozenset({*_IDS, "name", "title", "label"})
 _NUMBERED = re.compile(r"(?<=[^\W\d])(\d+|_[ab12])$", re.IGNORECASE)
 WRAPPINGS = frozenset(
-    {
-        "api", "catalog", "catalogue", "csv", "data", "database", "dataset", "dim", "export", "fact", "info", "list",
-        "lookup", "metadata", "table", "tbl",
-    }  # fmt: skip
-)
+    ["api", "catalog", "catalogue", "csv", "data", "database", "dataset", "dim", "export", "fact", "info", "list",
+     "lookup", "metadata", "table", "tbl"]
+)  # fmt: skip
 NODES = frozenset({"node", "nodes", "vertex", "vertices", "entity", "entities"})
 """Words of file names that say nothing about the rows."""
 _WORD = re.compile(r"[A-Z]+s?(?![^\W\dA-Z_])|[A-Z]?[^\W\dA-Z_]+|\d+")

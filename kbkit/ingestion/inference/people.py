@@ -61,7 +61,7 @@ def links(
 def _roles(table: ProfiledTable, found: Sequence[TableLink], shared: SharedValues) -> list[_Role]:
     """Return the columns of a table that may hold people, and no link has; texts beside lists are lists, too.
 
-    The people of a file's own lists must be fewer than the rows that have them.
+    The people of a file's own lists must be fewer than the rows that have them, or in two lists each on average.
     """
     linked = {name for one in found for name in one.columns} | {*table.declared_key}
     free = [c for c in table.columns.values() if c.name not in linked and names.is_role_of_persons(c.name)]
@@ -71,7 +71,7 @@ def _roles(table: ProfiledTable, found: Sequence[TableLink], shared: SharedValue
         beside = signs[:1] if signs[:1] != [","] and set(column.signs) & {*signs[:1], ","} else []
         listed = column.look == "list" and column.separator in (*_LISTS, *_OF_FILE)
         few = listed and column.separator in _OF_FILE
-        if few and shared.missing(table, [column.name], table, [column.name])[1] >= column.count:
+        if few and not shared.are_repeated(table, column):
             continue
         if listed:
             found_roles.append(_Role(table, column, True))

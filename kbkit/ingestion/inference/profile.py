@@ -181,15 +181,15 @@ _SENTENCE = r"(?s)\S+( \S+){3,}[.!?]\s*"
 
 
 def _are_integers(con: duckdb.DuckDBPyConnection, source: str, one: TableField, table: ProfiledTable) -> bool:
-    """Return whether a column of floats has integers only, as pandas makes them of integers with missing ones.
+    """Return whether a column has integers, and a number without a value in their place: pandas makes floats of them.
 
     The types that databases declare stay.
     """
     if table.spec.table and not table.spec.table.startswith("$"):
         return False
     known = f"{one.value} IS NOT NULL AND NOT isnan({one.value})"
-    query = f"SELECT bool_and({one.value} = trunc({one.value}) AND abs({one.value}) < {_EXACT}) FILTER ({known})"
-    return con.execute(f"{query} FROM {source}").fetchall() == [(True,)]
+    query = f"SELECT bool_and({one.value} = trunc({one.value}) AND abs({one.value}) < {_EXACT}) FILTER ({known}),"
+    return con.execute(f"{query} count(*) > count(*) FILTER ({known}) FROM {source}").fetchall() == [(True, True)]
 
 
 _EXACT = 1 << 53

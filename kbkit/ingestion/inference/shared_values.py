@@ -62,6 +62,12 @@ class SharedValues:
             self._known[query] = frozenset(value for (value,) in rows if value is not None)
         return self._known[query]
 
+    def are_repeated(self, table: ProfiledTable, column: ProfiledColumn) -> bool:
+        """Return whether a column of lists has fewer different elements than lists, or each in two on average."""
+        query = f"SELECT {reference(table, [column.name])} AS v FROM {identifier(table.name)}"
+        [(distinct, every)] = self._con.execute(f"SELECT count(DISTINCT v), count(v) FROM ({query})").fetchall()
+        return bool(distinct < column.count or 2 * distinct <= every)
+
     def are_equal(self, table: ProfiledTable, column: ProfiledColumn, by: str) -> bool:
         """Return whether nearly each row has the same value in two columns, as far as it has both.
 

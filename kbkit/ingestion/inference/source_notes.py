@@ -130,6 +130,12 @@ def unlinked(con: duckdb.DuckDBPyConnection, tables: Sequence[ProfiledTable], pl
         yield f"No links found between rows: the KB has no edges{more}"
 
 
+def listed(columns: Sequence[str]) -> Iterator[str]:
+    """Yield a note on the lists whose elements became nodes without being asked."""
+    if columns:
+        yield f"Made nodes of the names in lists (to keep a list: --link '{columns[0]}='): {_shown(columns)}"
+
+
 def people(con: duckdb.DuckDBPyConnection, plan: TablePlan) -> Iterator[str]:
     """Yield a note on the columns of persons who are in several rows and are no nodes, if other links were found."""
     found = [
