@@ -161,7 +161,7 @@ def test_integers_with_missing_ones_are_integers(tmp_path: Path) -> None:
         kinds = {f"{t.name}.{a.name}": a.type for t in kb.schema.node_types for a in t.attributes}
         assert kb.node("band#1").attributes["formed"] == 1991
     assert {name: kind.upper() for name, kind in kinds.items()} == {
-        "band.formed": "BIGINT", "band.price": "BIGINT", "band.score": "DOUBLE", "band.birth_year": "BIGINT",
+        "band.formed": "BIGINT", "band.price": "DOUBLE", "band.score": "DOUBLE", "band.birth_year": "BIGINT",
         "shop.floor": "BIGINT", "shop.price": "DOUBLE",
     }  # fmt: skip
 

@@ -49,7 +49,7 @@ def of_all(con: Connection, table: ProfiledTable, name: str) -> str:
         tests = ", ".join(f"bool_and(v = {form.format(v='v')})" for form in _PLAIN[:2])
         found = con.execute(f"SELECT {tests} FROM ({rows})").fetchall()[0]
         return next((form for form, holds in zip(_PLAIN, found, strict=False) if holds), "")
-    if column.look not in _NUMBERS or column.floats:
+    if column.look not in _NUMBERS:
         return ""
     query = f"SELECT min(length(v)), max(length(v)), bool_or(v LIKE '0_%') FROM ({rows})"
     [(shortest, longest, padded)] = con.execute(query).fetchall()
