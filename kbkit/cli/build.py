@@ -97,6 +97,8 @@ def ingest(
         with bars(context.obj.quiet) as listener:
             run(request, out, listener)
     summarize(context, out, started)
+    if found.recipe == "graph":
+        note(context, directions(out))
     if found.inferred:
         _name_sql_tables(context, out)
 
@@ -222,15 +224,17 @@ def summarize(context: typer.Context, path: Path, started: float) -> None:
     if context.obj.quiet:
         return
     from kbkit.directory.generations import tree_bytes
+    from kbkit.graph.overview import edge_count
     from kbkit.kb import KnowledgeBase
 
     with KnowledgeBase(path) as kb:
         schema, report, size = kb.schema, kb.manifest.report, tree_bytes(kb.folder)
+        edges = edge_count(kb.stores)
         vectors = kb.manifest.stores["vectors"].settings if "vectors" in kb.manifest.stores else {}
     texts = sum(field.texts for field in schema.text_fields)
     lines = [
         f"{path}: {plural(schema.nodes, 'node')} of {plural(len(schema.node_types), 'type')},"
-        f" {plural(schema.edges, 'edge')} of {plural(len(schema.relations), 'relation')},"
+        f" {plural(edges, 'edge')} of {plural(len(schema.relations), 'relation')},"
         f" {plural(texts, 'text')}; {size / 1e6:,.1f} MB in {time.perf_counter() - started:.1f} s"
     ]
     if tokens := vectors.get("tokens"):
@@ -252,6 +256,21 @@ def summarize(context: typer.Context, path: Path, started: float) -> None:
     if "first_bad_line" in report:
         lines.append(f"    the first: {report['first_bad_line']}")
     note(context, lines)
+
+
+def directions(path: Path) -> list[str]:
+    """Return the lines on the relations of a file of a graph whose edges have a direction, and those without one."""
+    from kbkit.kb import KnowledgeBase
+
+    with KnowledgeBase(path) as kb:
+        known = {both: [r.name for r in kb.schema.relations if r.symmetric == both] for both in (False, True)}
+    shown = {both: ", ".join(some[:_SHOWN]) + (", ..." if some[_SHOWN:] else "") for both, some in known.items()}
+    lines = [f"Edges with a direction: {shown[False]} (without: --symmetric RELATION)"] if known[False] else []
+    return lines + ([f"Edges without a direction: {shown[True]}"] if known[True] else [])
+
+
+_SHOWN = 5
+"""Relations that a line lists."""
 
 
 # -- export, gc -------------------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -10,11 +9,25 @@ import polars as pl
 from kbkit.directory.generations import tree_bytes
 from kbkit.directory.manifest import Manifest
 from kbkit.directory.workspace import Workspace
-from kbkit.schema import Schema
+from kbkit.schema import Schema, literal
+from kbkit.stores import Stores
 
 
-def info(schema: Schema, manifest: Manifest, folder: Path) -> dict[str, Any]:
-    """Return counts, average degree (2 edges / nodes), tokens, sizes, build times and versions as plain data."""
+def edge_count(stores: Stores) -> int:
+    """Return the number of edges, those of symmetric relations once, though each is stored in both directions."""
+    both = [relation.name for relation in stores.schema.relations if relation.symmetric]
+    if not both:
+        return stores.schema.edges
+    mirrored = f"SELECT count(*) FROM edges WHERE relation IN ({', '.join(map(literal, both))}) AND head < tail"
+    return stores.schema.edges - int(stores.tables.rows(mirrored)[0][0])
+
+
+def info(stores: Stores, manifest: Manifest) -> dict[str, Any]:
+    """Return counts, average degree (2 edges / nodes), tokens, sizes, build times and versions as plain data.
+
+    Edges of symmetric relations count once.
+    """
+    schema, folder, edges = stores.schema, stores.folder, edge_count(stores)
     stored = {"tables": "tables.duckdb"}
     sizes = {}
     for name in manifest.stores:
@@ -27,8 +40,8 @@ def info(schema: Schema, manifest: Manifest, folder: Path) -> dict[str, Any]:
         "generation": manifest.generation,
         "created": manifest.created,
         "nodes": schema.nodes,
-        "edges": schema.edges,
-        "average_degree": round(2 * schema.edges / schema.nodes, 2),
+        "edges": edges,
+        "average_degree": round(2 * edges / schema.nodes, 2),
         "texts": sum(f.texts for f in schema.text_fields),
         "tokens": sum(f.tokens for f in schema.text_fields),
         "types": types(schema).to_dicts(),

@@ -115,6 +115,25 @@ def _chosen(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
     return ""
 
 
+def has_directions(graph: FileGraph) -> bool:
+    """Return whether edges are meant to have a direction: they have relations, or join two types of nodes, always with
+    the same one first.
+    """
+    relation = _chosen(_RELATIONS, [data for _, _, data, _ in graph.edges])
+    named = {_text(data.get(relation)).casefold() for _, _, data, _ in graph.edges}
+    if relation and not named & _UNDIRECTED:
+        return True
+    kind = _chosen(_TYPES, [data for _, data in graph.nodes])
+    types = {key: _text(data.get(kind)) for key, data in graph.nodes}
+    pairs = {(types.get(head, ""), types.get(tail, "")) for head, tail, *_ in graph.edges}
+    apart = all(head != tail and head and tail for head, tail in pairs)
+    return bool(kind and pairs) and apart and not pairs & {(tail, head) for head, tail in pairs}
+
+
+_UNDIRECTED = {"undirected", "mutual"}
+"""Values that say that an edge has no direction, as Gephi writes them."""
+
+
 # -- networkx ---------------------------------------------------------------------------------------------------------
 
 

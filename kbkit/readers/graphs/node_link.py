@@ -9,14 +9,14 @@ from typing import IO, Any
 
 from kbkit.errors import BadInputError
 from kbkit.readers.columns import text
-from kbkit.readers.graphs.model import FileGraph
+from kbkit.readers.graphs.model import FileGraph, has_directions
 
 _IDS = ("id", "key", "name", "label")
 
 
 def node_link(file: IO[bytes], path: Path) -> FileGraph:
-    """Read JSON; raise :class:`BadInputError` for other content. Edges have no direction unless the file says so,
-    as networkx reads it.
+    """Read JSON; raise :class:`BadInputError` for other content. Edges of a file that does not say whether they have a
+    direction have none, as networkx reads it, unless their relations or the types of their ends show one.
 
     Nodes are identified by ``id``; without it by their position in the list if the ends of all links are numbers, as
     in old versions of D3, otherwise by ``key``, ``name`` or ``label``.
@@ -42,7 +42,11 @@ def node_link(file: IO[bytes], path: Path) -> FileGraph:
         raise BadInputError(f"{path} is not node-link JSON", hint)
     nodes = [_row(one, "node", number, path) for number, one in enumerate(lists["nodes"] or (), 1)]
     edges = [_row(one, "link", number, path) for number, one in enumerate(links, 1)]
-    return _graph(nodes, edges, bool(data.get("directed", False)), path)
+    said = data.get("directed")
+    graph = _graph(nodes, edges, bool(said), path)
+    if said is None and has_directions(graph):
+        graph.edges = [(head, tail, attributes, True) for head, tail, attributes, _ in graph.edges]
+    return graph
 
 
 def _row(given: Any, kind: str, number: int, path: Path) -> dict[str, Any]:
