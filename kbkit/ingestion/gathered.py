@@ -49,6 +49,8 @@ _MONTHS = (
 )
 _DIGITS = re.compile(rf"\d+|(?<![^\W\d_])({_MONTHS})(?![^\W_])", re.IGNORECASE)
 """What differs in the names of files of one table: numbers and months."""
+_SHARD = re.compile(rf"[^\W_]{{1,2}}|\d+|(?=[a-f]*\d)[0-9a-f]+|{_MONTHS}", re.IGNORECASE)
+"""Names of folders that only divide the files of one kind: letters, numbers, years, months, the start of a hash."""
 DELIMITED = ("csv", "tsv", "psv")
 
 
@@ -87,6 +89,13 @@ class _FolderFiles:
     shape: frozenset[str]
     whole: bool = True
 
+    def kind(self, root: Path) -> Path:
+        """Return the folder that says what the files are: the next one above those that only divide them."""
+        folder = self.folder
+        while folder != root and _SHARD.fullmatch(folder.name):
+            folder = folder.parent
+        return folder
+
 
 def resources(paths: Sequence[Path]) -> list[FileGroup]:
     """Return the group of all files of resources: files of ``paths``, and files in folders of them, at any depth.
@@ -123,7 +132,7 @@ def inside(root: Path, taken: Collection[Path] = ()) -> list[FileGroup]:
     candidates = [one for folder in sorted(_folders(root)) if folder not in left_out for one in _candidates(folder)]
     while candidates:
         first, *others = candidates
-        alike = [first, *(one for one in others if _belong(first, one))]
+        alike = [first, *(one for one in others if _belong(root, first, one))]
         candidates = [one for one in others if one not in alike]
         if sum(len(one.files) for one in alike) >= _FEWEST:
             found.append(_group(root, alike))
@@ -189,9 +198,9 @@ def common_fields(files: Sequence[Path], ending: str = "") -> frozenset[str]:
     return known
 
 
-def _belong(first: _FolderFiles, one: _FolderFiles) -> bool:
-    beside = first.folder.parent == one.folder.parent and first.ending == one.ending
-    return beside and _alike(first.shape, one.shape, one.ending)
+def _belong(root: Path, first: _FolderFiles, one: _FolderFiles) -> bool:
+    beside = first.folder.parent == one.folder.parent or first.kind(root) == one.kind(root)
+    return beside and first.ending == one.ending and _alike(first.shape, one.shape, one.ending)
 
 
 def _alike(one: frozenset[str], other: frozenset[str], ending: str) -> bool:
@@ -256,7 +265,9 @@ def _first_lines(path: Path) -> list[list[str]] | None:
 def _group(root: Path, alike: Sequence[_FolderFiles]) -> FileGroup:
     files = [path for one in alike for path in one.files]
     stems = {re.sub(r"[\W_\d]+$", "", path.stem) for path in files}
-    parent = alike[0].folder.parent
+    kind = alike[0].kind(root)
+    divided = kind != alike[0].folder
+    parent = kind if divided else alike[0].folder.parent
     start = os.path.commonprefix([path.stem for path in files])  # noqa: RUF071 (by character)
     started = re.sub(r"(?<=[\W_])[^\W_]*$|[\W_\d]+$", "", start)
     if not alike[0].whole and all(filecmp.cmp(files[0], path, shallow=False) for path in files[1:]):  # copies
@@ -266,19 +277,19 @@ def _group(root: Path, alike: Sequence[_FolderFiles]) -> FileGroup:
         name = started.strip("_- .") or parent.name
     elif len(stems) == 1 and len(alike) > 1 and next(iter(stems)):
         name = next(iter(stems))
-    elif len(alike) == 1:
+    elif len(alike) == 1 and not divided:
         name = alike[0].folder.name
     else:
         name = parent.name if parent != root else "records"
-    above = parent.relative_to(root).parts
     match = tuple(
-        ANCHOR + "/".join([*map(escaped, (*above, one.folder.name)), pattern])
+        ANCHOR + "/".join([*map(escaped, one.folder.relative_to(root).parts), pattern])
         for one in alike
         for pattern in ([f"*{one.ending}"] if one.whole else [escaped(path.name) for path in one.files])
     )
     files_differ = len({path.stem for path in files}) > 1
     taken = {name for one in alike for name in one.shape}
-    folder = free_column(FOLDER, taken) if len(alike) > 1 else ""
+    same = divided and files_differ and not any(YEAR.fullmatch(one.folder.name) for one in alike)
+    folder = free_column(FOLDER, taken) if len(alike) > 1 and not same else ""
     return FileGroup(name, files, match, folder, free_column(FILE, taken) if files_differ else "")
 
 

@@ -40,6 +40,7 @@ from kbkit.ingestion.inference import (
     script,
     source_notes,
     source_tables,
+    worded_names,
 )
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.roles import TablePlan
@@ -329,7 +330,9 @@ def _plan(con: duckdb.DuckDBPyConnection, tables: list[ProfiledTable], told: Cor
         )
     guesses = links.find(con, filled, {name: tuple(columns) for name, columns in told.keys.items()}, linked, nodes)
     nouns.of_references(filled, guesses.links, told.types)
-    return roles.plan(con, filled, guesses, texts, {*told.keys, *told.types})
+    plan = roles.plan(con, filled, guesses, texts, {*told.keys, *told.types})
+    worded_names.settle(con, plan)
+    return plan
 
 
 def _nodes(con: duckdb.DuckDBPyConnection, tables: list[ProfiledTable], told: Corrections) -> set[tuple[str, str]]:

@@ -10,6 +10,7 @@ from kbkit.english.dictionary import dictionary
 from kbkit.ingestion.inference.names import NODES, WRAPPINGS, singular, words
 
 _LEADING = frozenset({"all", "by", "complete", "full", "my", "our", "the", "your"})
+_LAST = frozenset({"catalog", "catalogue", "database", "db"})
 _EXPORTED = re.compile(r"[ _-]+(?:[0-9a-f]{32}|(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{8,})(?:_all)?$")
 """The hash at the end of a file name, as Notion and others write it."""
 _DAY = r"(?:19|20)\d\d(?:[-_.]?[01]\d(?:[-_.]?[0-3]\d)?)?"
@@ -99,7 +100,7 @@ def tables(names: Sequence[str]) -> list[list[str]]:
     _drop_most_common(split)
     for parts in split:
         for place in (0, -1):
-            if len(parts) > 1 and parts[place] in {*WRAPPINGS, *NODES}:
+            if len(parts) > 1 and parts[place] in {*WRAPPINGS, *NODES, *(_LAST if place else ())}:
                 parts.pop(place)
         while len(parts) > 1 and parts[0] in (*_LEADING, "of"):  # my data, list of countries
             parts.pop(0)

@@ -94,7 +94,7 @@ _COUNTS = frozenset(["quantity", "count", "amount", "number", "level", "position
 def _names(plan: TablePlan) -> Iterator[UnsureGuess]:
     """Yield the nodes whose names may be in another column, or in one at all."""
     for nodes in (nodes for nodes in plan.nodes if nodes.table.named is None and not nodes.table.of):
-        columns = [c for c in map(nodes.table.columns.__getitem__, nodes.values) if _may_be_name(c, nodes)]
+        columns = [c for c in map(nodes.table.columns.__getitem__, nodes.values) if may_be_name(c, nodes)]
         others = [c.name for c in columns if names.plain(c.name) in _WHOLE_NAMES]
         if len(nodes.named) == 1 and others:
             message = f"The names of {nodes.table.name} are in {nodes.named[0]}, not in {others[0]}"
@@ -105,7 +105,8 @@ def _names(plan: TablePlan) -> Iterator[UnsureGuess]:
             yield UnsureGuess(message, Option("name_column", f"{nodes.table.name}={best}"))
 
 
-def _may_be_name(column: ProfiledColumn, nodes: NodeTable) -> bool:
+def may_be_name(column: ProfiledColumn, nodes: NodeTable) -> bool:
+    """Return whether a column may hold the names of nodes, though its own name does not say so."""
     text = column.look == "text" and column.kind == "VARCHAR" and not column.is_code and not column.problem
     words = set(names.words(column.name))
     other = names.is_id(column.name) or names.is_global_id(column.name) or bool(words & {*names.OTHERS, *_PLACES})
