@@ -275,7 +275,7 @@ def _group(root: Path, alike: Sequence[_FolderFiles]) -> FileGroup:
         return FileGroup(started.strip("_- .") or parent.name, files[:1], (only,), copies=files[1:])
     if not alike[0].whole and len(alike) > 1:
         name = started.strip("_- .") or parent.name
-    elif len(stems) == 1 and len(alike) > 1 and next(iter(stems)):
+    elif len(stems) == 1 and len(alike) > 1 and (stem := next(iter(stems))) and not _SHARD.fullmatch(stem):
         name = next(iter(stems))
     elif len(alike) == 1 and not divided:
         name = alike[0].folder.name

@@ -141,7 +141,7 @@ def _amount(values: _Values) -> ProfiledColumn | None:
     for check, point in (("comma money", ","), ("money", ".")):
         if values.all_are(check) and values.look["units"] == 1:
             digits = f"replace(regexp_replace(replace({value}, '(', '-'), '[^0-9{point}-]', '', 'g'), ',', '.')"
-            return values.column("number", _where(value, _AMOUNT, digits))
+            return values.column("number", _where(value, _AMOUNT, digits), has_unit=True)
     if values.all_are("decimal_commas"):
         return values.column("number", _where(value, COMMA, f"replace(replace({value}, '.', ''), ',', '.')"))
     return None
@@ -185,7 +185,7 @@ def _list(values: _Values) -> ProfiledColumn | None:
 def _text(values: _Values) -> ProfiledColumn:
     if values.all_are("addresses"):
         return values.column("address")
-    if values.all_are("objects"):  # such as the shape of an area
+    if values.all_are("objects", "braced", "paths"):  # such as the shape of an area
         return values.column("text")
     constant = values.counts[1] == 1 and values.counts[0] >= _FEWEST_NAMES
     # The same long text in all rows says nothing to search.

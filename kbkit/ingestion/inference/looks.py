@@ -109,6 +109,8 @@ _CHECKS = {
     "addresses": "regexp_matches({v}, '^(https?|ftp|mailto|urn):')",
     "arrays": "starts_with({v}, '[') AND coalesce(json_type(TRY_CAST({v} AS JSON)) = 'ARRAY', false)",
     "objects": "starts_with({v}, '{') AND coalesce(json_type(TRY_CAST({v} AS JSON)) = 'OBJECT', false)",
+    "braced": r"regexp_full_match({v}, '(?s)\s*(\{.*\}|\[\s*\{.*\}\s*\])\s*')",
+    "paths": r"regexp_full_match({v}, '([A-Za-z]:\\|~?/|\.\.?/)[^ ].*\.\w{1,5}')",
     "printed": r"regexp_full_match({v}, '\[\s*([''\"].*[''\"]\s*)?\]') AND TRY_CAST({v} AS VARCHAR[]) IS NOT NULL",
     **{f"sign {sign}": f"contains({{v}}, {literal(sign)})" for sign in SIGNS},
 }
@@ -133,8 +135,8 @@ class ProfiledColumn:
     as ``N/A`` (in a sample of large tables). ``raw`` is the SQL expression of the value as it is in the file, ``signs``
     those of :data:`SIGNS` that texts have. ``is_code``: the texts look like numbers, but would lose digits as such.
     ``problem`` is the reason why a column that looks like one of dates stays text. ``flags`` is the number of numbers
-    with letters behind them, which are left out. ``whole`` are elements with the separator in them,
-    ``element_form`` is the SQL expression of an element (``{v}``) as another table writes it.
+    with letters behind them, which are left out; ``has_unit``: a currency or percent is. ``whole`` are elements with the
+    separator in them, ``element_form`` is the SQL expression of an element (``{v}``) as another table writes it.
     """
 
     name: str
@@ -153,6 +155,7 @@ class ProfiledColumn:
     is_code: bool = False
     problem: str = ""
     flags: int = 0
+    has_unit: bool = False
     whole: tuple[str, ...] = ()
     element_form: str = ""
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _MADE = frozenset(["backup", "download", "dump", "export", "exported", "extract", "output", "report"])
 """Words that say how a file was made."""
-_PLUMBING = names.WRAPPINGS | _MADE | {"db", "file", "record", "response", "result", "sheet", "t"}
+_PLUMBING = names.WRAPPINGS | _MADE | {"db", "file", "meta", "record", "response", "result", "sheet", "t"}
 _WHOLES = frozenset(
     ["archive", "catalog", "catalogue", "collection", "database", "directory", "inventory", "library", "register",
      "registry", "roster"]

@@ -34,7 +34,13 @@ def separator_of(con: duckdb.DuckDBPyConnection, source: str, one: TableField, l
         return "[]"
     if total and look["framed"] == total:
         return FRAMED
-    if look["arrays"] or named_prose(one.name) or look["grouped"] == total or look["decimal_commas"] == total:
+    if (
+        look["arrays"]
+        or look["braced"]
+        or named_prose(one.name)
+        or look["grouped"] == total
+        or look["decimal_commas"] == total
+    ):
         return ""
     signs = (sign for sign in SEPARATORS[3:] if look[f"sign {sign}"])
     return next((sign for sign in signs if _splits(con, source, one, sign)), "")

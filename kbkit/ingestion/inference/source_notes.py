@@ -83,12 +83,14 @@ def dates(tables: Sequence[ProfiledTable]) -> Iterator[str]:
 
 def left_out(tables: Sequence[ProfiledTable]) -> Iterator[str]:
     """Yield a note on the rows that are left out because they are headers, hold totals of the others, or nothing; and
-    on the columns that only number the rows, and on letters behind numbers.
+    on the columns that only number the rows, and on letters, currencies and percent signs beside numbers.
     """
     flags = [f"{t.name}.{one.name} ({one.flags})" for t in tables for one in t.columns.values() if one.flags]
     more = f" and {len(flags) - _SHOWN} more columns" if len(flags) > _SHOWN else ""
     if flags:
         yield f"Left out letters behind numbers, as in 12 p: {', '.join(flags[:_SHOWN])}{more}"
+    if units := [f"{t.name}.{one.name}" for t in tables for one in t.columns.values() if one.has_unit]:
+        yield f"Left out currencies and percent signs: {_shown(units)}"
     numbers = [f"{table.name}.{table.numbers}" for table in tables if table.numbers]
     more = f" and {len(numbers) - _SHOWN} more" if len(numbers) > _SHOWN else ""
     if numbers:

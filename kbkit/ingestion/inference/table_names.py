@@ -98,6 +98,7 @@ def tables(names: Sequence[str]) -> list[list[str]]:
             for parts in split:
                 parts.pop(place)
     _drop_most_common(split)
+    _drop_numbers(split)
     for parts in split:
         for place in (0, -1):
             if len(parts) > 1 and parts[place] in {*WRAPPINGS, *NODES, *(_LAST if place else ())}:
@@ -105,6 +106,15 @@ def tables(names: Sequence[str]) -> list[list[str]]:
         while len(parts) > 1 and parts[0] in (*_LEADING, "of"):  # my data, list of countries
             parts.pop(0)
     return split
+
+
+def _drop_numbers(tables: Sequence[list[str]]) -> None:
+    """Drop the number of a version after a word that says nothing about the rows, unless it tells tables apart."""
+    counts = Counter(tuple(parts[:-1]) for parts in tables)
+    for parts in tables:
+        numbered = len(parts) > 1 and parts[-1].isdigit() and parts[-2] in {*WRAPPINGS, *_LAST}
+        if numbered and counts[tuple(parts[:-1])] == 1:
+            parts.pop()
 
 
 def _drop_most_common(tables: Sequence[list[str]]) -> None:

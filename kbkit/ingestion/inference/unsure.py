@@ -43,7 +43,7 @@ def unsure(
 ) -> Sequence[UnsureGuess]:
     """Return the guesses that may be wrong, those that matter most first."""
     found = itertools.chain(
-        _dates(tables), _unclear(plan), _numbers(con, plan, told), _names(plan), _keys(con, plan, told)
+        _dates(tables), _unclear(plan), _numbers(con, plan, told), _names(con, plan), _keys(con, plan, told)
     )
     return list(itertools.islice(found, MOST))
 
@@ -91,7 +91,7 @@ _FEWEST_ROWS, _MOST_ROWS, _RARE = 3, 100, 5
 _COUNTS = frozenset(["quantity", "count", "amount", "number", "level", "position", "rating", "score", "stars"])
 
 
-def _names(plan: TablePlan) -> Iterator[UnsureGuess]:
+def _names(con: Connection, plan: TablePlan) -> Iterator[UnsureGuess]:
     """Yield the nodes whose names may be in another column, or in one at all."""
     for nodes in (nodes for nodes in plan.nodes if nodes.table.named is None and not nodes.table.of):
         columns = [c for c in map(nodes.table.columns.__getitem__, nodes.values) if may_be_name(c, nodes)]
@@ -99,10 +99,20 @@ def _names(plan: TablePlan) -> Iterator[UnsureGuess]:
         if len(nodes.named) == 1 and others:
             message = f"The names of {nodes.table.name} are in {nodes.named[0]}, not in {others[0]}"
             yield UnsureGuess(message, Option("name_column", f"{nodes.table.name}={others[0]}"))
-        elif not nodes.named and columns and (not nodes.key or names.is_id(nodes.key[0])):
-            best = max(columns, key=lambda column: column.distinct).name
+        elif not nodes.named and (not nodes.key or names.is_id(nodes.key[0])):
+            worded = [column for column in columns if _has_words(con, nodes, column)]
+            if not worded:
+                continue
+            best = max(worded, key=lambda column: column.distinct).name
             message = f"{nodes.table.name} has no column of names; {best} may be one"
             yield UnsureGuess(message, Option("name_column", f"{nodes.table.name}={best}"))
+
+
+def _has_words(con: Connection, nodes: NodeTable, column: ProfiledColumn) -> bool:
+    """Return whether most texts have letters: measures with words such as *<2* among them have none."""
+    query = "SELECT 2 * count_if(regexp_matches(v, '\\p{L}{2}')) > count(v)"
+    rows = f"SELECT {column.value} AS v FROM {identifier(nodes.table.name)}"
+    return con.execute(f"{query} FROM ({rows})").fetchall() == [(True,)]
 
 
 def may_be_name(column: ProfiledColumn, nodes: NodeTable) -> bool:
