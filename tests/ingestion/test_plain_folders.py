@@ -127,3 +127,20 @@ def test_links_of_d3_have_a_direction_if_they_show_one(tmp_path: Path, case: str
     with kbkit.ingest("graph", str(tmp_path / "in"), out=tmp_path / "x.kb", stores=["tables"]) as kb:
         assert kb.schema.edges == stored
         assert kb.info()["edges"] == len(links)
+
+
+def test_a_part_of_the_things_of_another_table_is_linked_to_them(tmp_path: Path) -> None:
+    codes = [f"TERM:{n:05}" for n in range(60)]
+    files: Files = {
+        "term.tsv": "term_id\tname\n" + "".join(f"{one}\tterm {one[-2:]}\n" for one in codes),
+        "chosen.tsv": "code\tname\tsource\n"
+        + "".join(f"{one}\tterm {one[-2:]}\ts\n" for one in [*codes[:40], "TERM:99999"]),
+        "uses.tsv": "code_id\tpage\tline\n" + "".join(f"{codes[n % 40]}\t{n}\t{n % 7}\n" for n in range(80)),
+    }
+    links = {
+        (nodes.table.name, link.target)
+        for nodes in infer([written(tmp_path, files)], "x").plan.nodes
+        for _, link in nodes.links
+    }
+    assert ("chosen", "term") in links
+    assert len([target for name, target in links if name == "uses"]) == 1

@@ -40,6 +40,7 @@ from kbkit.ingestion.inference import (
     script,
     source_notes,
     source_tables,
+    subsets,
     worded_names,
 )
 from kbkit.ingestion.inference.profile import ProfiledTable
@@ -329,6 +330,7 @@ def _plan(con: duckdb.DuckDBPyConnection, tables: list[ProfiledTable], told: Cor
             f"No rows in {', '.join(table.name for table in tables)}", "Name files with a header and rows"
         )
     guesses = links.find(con, filled, {name: tuple(columns) for name, columns in told.keys.items()}, linked, nodes)
+    guesses = subsets.settle(con, filled, guesses, linked)
     nouns.of_references(filled, guesses.links, told.types)
     plan = roles.plan(con, filled, guesses, texts, {*told.keys, *told.types})
     worded_names.settle(con, plan)
