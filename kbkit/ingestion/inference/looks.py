@@ -135,8 +135,8 @@ class ProfiledColumn:
     as ``N/A`` (in a sample of large tables). ``raw`` is the SQL expression of the value as it is in the file, ``signs``
     those of :data:`SIGNS` that texts have. ``is_code``: the texts look like numbers, but would lose digits as such.
     ``problem`` is the reason why a column that looks like one of dates stays text. ``flags`` is the number of numbers
-    with letters behind them, which are left out; ``has_unit``: a currency or percent is. ``whole`` are elements with the
-    separator in them, ``element_form`` is the SQL expression of an element (``{v}``) as another table writes it.
+    with letters behind them, which are left out; ``has_unit``: a currency or percent is. ``whole`` are elements with
+    the separator in them, ``element_form`` is the SQL expression of an element (``{v}``) as another table writes it.
     """
 
     name: str
