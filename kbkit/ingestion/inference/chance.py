@@ -31,7 +31,7 @@ _FEWEST_TEXTS = 3
 
 
 @dataclass(frozen=True)
-class Numbers:
+class NumberSpread:
     """Whole numbers in a column: how many rows have one, how many differ, the lowest and the highest.
 
     ``frequencies`` are the numbers of rows of each in order; empty if there are too many.
@@ -63,7 +63,7 @@ class Numbers:
         return sum((a - mean) * (b - mean) for a, b in pairs) >= _TREND * spread
 
 
-def of_numbers(own: Numbers, keys: Numbers, missing: int) -> float:
+def of_numbers(own: NumberSpread, keys: NumberSpread, missing: int) -> float:
     """Return the score of numbers of which ``missing`` different ones are no keys."""
     if not own.distinct or not keys.distinct or missing > max(_MOST_MISSING * own.distinct, own.distinct > _COUNTED):
         return NEVER

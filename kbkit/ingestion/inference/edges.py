@@ -29,6 +29,8 @@ _MOST_INCOMPLETE = 0.2
 """Maximum fraction of the rows of a link table that lack an end; with more, its rows are nodes."""
 _FEW = 1
 """Maximum number of attributes of a link table that has a key of its own; with more, its rows are nodes."""
+_EVENT = 3
+"""Attributes of its own from which a row that joins two types is an event, and a node."""
 _FEWEST_EVENTS = 20
 """Rows from which the values of a column show that rows are events."""
 _NAMING = 0.5
@@ -230,14 +232,15 @@ def _names_its_ends(candidate: _Candidate) -> bool:
 
 
 def _is_an_event(candidate: _Candidate) -> bool:
-    """Return whether a text tells most rows without a key apart: they are things, with more than two ends."""
+    """Return whether rows without a key say more of themselves than of their ends, or are told apart by a text."""
     same = candidate.head.target == candidate.tail.target
     if candidate.bare or candidate.ids or same or candidate.table.rows < _FEWEST_EVENTS:
         return False
     if candidate.key and any({*candidate.key} <= {*end.columns} for end in (candidate.head, candidate.tail)):
         return True  # one row of each thing at that end
     known = [candidate.table.columns[name] for name in candidate.values]
-    return any(one.look == "text" and _NAMING * candidate.table.rows <= one.distinct for one in known)
+    names_rows = any(one.look == "text" and _NAMING * candidate.table.rows <= one.distinct for one in known)
+    return names_rows or sum(one.distinct > 1 for one in known) >= _EVENT
 
 
 def _is_in_a_folder(candidate: _Candidate) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kbkit.ingestion.inference.chance import Numbers
+from kbkit.ingestion.inference.chance import NumberSpread
 from kbkit.ingestion.inference.keys import reference
 from kbkit.ingestion.inference.looks import MISSING_TEXTS, ProfiledColumn
 from kbkit.ingestion.inference.profile import ProfiledTable
@@ -81,7 +81,7 @@ class SharedValues:
         )
         return self._con.execute(query).fetchall() == [(True,)]
 
-    def numbers(self, table: ProfiledTable, column: ProfiledColumn, without: Sequence[str]) -> Numbers:
+    def numbers(self, table: ProfiledTable, column: ProfiledColumn, without: Sequence[str]) -> NumberSpread:
         """Return what the whole numbers in a column, or in its lists, are, without some of them."""
         kept = f"WHERE n NOT IN ({', '.join(without)})" if without else "WHERE n IS NOT NULL"
         counted = f"SELECT n, count(*) AS c FROM ({_numbers(table, column.name)}) {kept} GROUP BY n"
@@ -89,7 +89,7 @@ class SharedValues:
         [(rows, distinct, low, high)] = self._con.execute(query).fetchall()
         some = distinct <= PREVIEW
         found = self._con.execute(f"SELECT c FROM ({counted}) ORDER BY n").fetchall() if some else []
-        return Numbers(rows, distinct, low, high, [count for (count,) in found])
+        return NumberSpread(rows, distinct, low, high, [count for (count,) in found])
 
     def absent(self, table: ProfiledTable, column: ProfiledColumn) -> dict[str, int]:
         """Return the values of a column that may stand for no reference, with the numbers of their rows."""

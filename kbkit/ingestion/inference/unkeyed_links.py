@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kbkit.ingestion.inference import forms, name_evidence, names
-from kbkit.ingestion.inference.chance import Numbers
+from kbkit.ingestion.inference.chance import NumberSpread
 from kbkit.ingestion.inference.keys import KEY_LOOKS, never_repeats
 from kbkit.ingestion.inference.looks import ProfiledColumn
 from kbkit.ingestion.inference.profile import ProfiledTable
@@ -25,7 +25,7 @@ FEWEST_NUMBERS = 3
 _SAME = 3
 """See :func:`names.fit`."""
 _HIGH = 1000
-"""Numbers above which those of rows are no coincidence, unless another table has them, too."""
+"""NumberSpread above which those of rows are no coincidence, unless another table has them, too."""
 _TIMES = ("year", "month", "day", "date", "time", "week", "quarter")
 """Last words of columns that say when something was."""
 
@@ -48,7 +48,7 @@ class UnkeyedLinks:
         self._codes: dict[str, list[str]] = {}
         self._forms: dict[tuple[str, str], str] = {}
         self._texts: dict[str, Sequence[str]] = {}
-        self._looks: dict[tuple[str, ...], Numbers] = {}
+        self._looks: dict[tuple[str, ...], NumberSpread] = {}
         self._none: dict[tuple[str, str], Mapping[str, int]] = {}
         self._differs: dict[tuple[str, str, str], bool] = {}
         self._ranges: dict[tuple[str, str], tuple[int, int]] = {}

@@ -152,7 +152,7 @@ class ValueLinks(UnkeyedLinks):
         missing, distinct = self._shared.missing(table, [column.name], other, [by], PREVIEW)
         return distinct > 0 and 2 * missing <= distinct + 2
 
-    def _numbers(self, table: ProfiledTable, name: str, without: Sequence[str] = ()) -> chance.Numbers:
+    def _numbers(self, table: ProfiledTable, name: str, without: Sequence[str] = ()) -> chance.NumberSpread:
         """Return what the whole numbers in a column are, without some of them."""
         column = table.columns[name]
         known = (table.name, name, column.value, column.element_form, *without)
