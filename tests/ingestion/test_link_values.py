@@ -138,9 +138,9 @@ def test_references_are_found_however_they_are_named_and_written(corrupt: Corrup
 def test_amounts_are_unlikely_references_and_identifiers_likely_ones(seed: int) -> None:
     rng = random.Random(seed)
 
-    def numbers(values: Sequence[int]) -> chance.Numbers:
+    def numbers(values: Sequence[int]) -> chance.NumberSpread:
         counts = [values.count(value) for value in sorted({*values})]
-        return chance.Numbers(len(values), len(counts), min(values), max(values), counts)
+        return chance.NumberSpread(len(values), len(counts), min(values), max(values), counts)
 
     keys = numbers(range(1, 101))
     amounts = [1 + int(20 * rng.random() ** 2) for _ in range(500)], [rng.randint(18, 80) for _ in range(500)]

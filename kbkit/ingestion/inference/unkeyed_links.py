@@ -66,7 +66,9 @@ class UnkeyedLinks:
         if (table.name, column.name) not in self._none:
             self._none[table.name, column.name] = self._shared.absent(table, column)
         found = tuple(self._none[table.name, column.name])
-        if not found or len(found) > missing or len(found) == distinct or self._shared.has_any(other, by, found):
+        # One number beside 0 is a flag: is_committee_member.
+        fewest = len(found) + (2 if column.look == "integer" else 1)
+        if not found or len(found) > missing or distinct < fewest or self._shared.has_any(other, by, found):
             return missing, distinct, ()
         return missing - len(found), distinct - len(found), found
 
