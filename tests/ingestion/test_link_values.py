@@ -164,3 +164,17 @@ def test_names_can_be_in_several_columns(given: str, tmp_path: Path) -> None:
     assert [one.named for one in nodes] == [("given", "surname")]
     with pytest.raises(UnknownNameError, match="nickname"):
         infer([tmp_path], "test", Corrections(named={"bees": "given,nickname"}))
+
+
+@pytest.mark.parametrize("reach", [40, 8])
+def test_the_other_end_of_edges_is_of_the_same_type_if_its_numbers_are_its_keys(reach: int, tmp_path: Path) -> None:
+    """Cooks have teachers among the cooks; numbers up to 8 are those of something else, of which there are 8."""
+    rng = random.Random(3)
+    for name, count in (("cook", 40), ("dish", 70)):
+        rows = "\n".join(f"{number},{name} number {number}" for number in range(1, count + 1))
+        (tmp_path / f"{name}.csv").write_text(f"id,name\n{rows}\n")
+    pairs = {(rng.randint(1, 40), rng.randint(1, reach)) for _ in range(80)}
+    lines = "\n".join(f"{one},{other}" for one, other in sorted(pairs) if one != other)
+    (tmp_path / "learned_with.csv").write_text(f"cook_id,substitute_id\n{lines}\n")
+    [edges] = infer([tmp_path], "test").plan.edges
+    assert (edges.head.target, edges.tail.target) == ("cook", "cook" if reach == 40 else "")

@@ -81,8 +81,19 @@ class FurtherLinks(ValueLinks):
             ordinal = column.look == "integer" and names.words(column.name)[-1] in names.ORDINALS
             named = named and not (ordinal and self._shared.are_consecutive(table, column))
             if only or (named and not is_unique(self._con, table, [column.name])):
-                return [TableLink((column.name,), "", (), loose=kind)]
+                return [self._same_type(table, column, link) or TableLink((column.name,), "", (), loose=kind)]
         return []
+
+    def _same_type(self, table: ProfiledTable, column: ProfiledColumn, link: TableLink) -> TableLink | None:
+        """Return the link of the other end of edges to the table of the known one, whose keys it has as its rows would,
+        never both the same: the mentor of a chef.
+        """
+        if len(link.by) != 1 or self._shared.have_equal(table, column, link.columns[0]):
+            return None
+        score, missing, distinct, absent = self._score(table, column, self._tables[link.target], link.by[0])
+        if score <= 0 or missing or absent or distinct < FEWEST_NUMBERS:
+            return None
+        return TableLink((column.name,), link.target, link.by, distinct=distinct)
 
     def _siblings(self, table: ProfiledTable, links: Sequence[TableLink]) -> list[TableLink]:
         """Return the links of columns most of whose values are in the table that a similar column refers to."""

@@ -81,6 +81,13 @@ class SharedValues:
         )
         return self._con.execute(query).fetchall() == [(True,)]
 
+    def have_equal(self, table: ProfiledTable, column: ProfiledColumn, by: str) -> bool:
+        """Return whether some row has the same value in two columns."""
+        query = (
+            f"SELECT 1 FROM {identifier(table.name)} WHERE {reference(table, [column.name])} = {reference(table, [by])}"
+        )
+        return bool(self._con.execute(f"{query} LIMIT 1").fetchall())
+
     def numbers(self, table: ProfiledTable, column: ProfiledColumn, without: Sequence[str]) -> NumberSpread:
         """Return what the whole numbers in a column, or in its lists, are, without some of them."""
         kept = f"WHERE n NOT IN ({', '.join(without)})" if without else "WHERE n IS NOT NULL"
