@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.answers.algebra import Difference, Hop, Operator
-from kbkit.benchmarks.fit_nodes import MISSING, head_nouns, is_function, merged_nodes
+from kbkit.answers.operator_tree import operators
+from kbkit.benchmarks.fit_nodes import head_nouns, is_function, lists_cut, merged_nodes
+from kbkit.english.markers import is_marker
 from kbkit.english.roles import is_untyped, tail_noun
 from kbkit.english.types import are_people
 from kbkit.english.words import is_person
@@ -111,14 +113,27 @@ def _is_listed(kb: KnowledgeBase, subject: str, node_type: str) -> bool:
     return False
 
 
-def is_gappy(kb: KnowledgeBase, node_type: str | None, ways: Iterable[tuple[str, bool]]) -> bool:
-    """Return whether a tenth or more of the nodes of a type, or of a kind of heads of relations, have no value."""
-    lacking = [len(_lacking(kb, node_type, way)) for way in ways]
-    members = kb.session.members(node_type)
-    if is_untyped(node_type):
-        moves = [kb.session.move(name, True).ranges(members)[1] > 0 for name in head_nouns(kb) or {}]
-        return bool(moves) and min(lacking) >= MISSING * np.any(moves, axis=0).sum()
-    return min(lacking) >= MISSING * len(members)
+def truncated(kb: KnowledgeBase, root: Operator) -> str:
+    """Return a relation of an expression of which a source lists the first few values of a node only, or "".
+
+    *Films that star X* would leave out those in which X is the fourth actor, and *actors in films by X* all but three
+    of each. A label may be named: *tagged 'heist'* is said of the films with that tag, not of all films about one.
+    """
+    for hop in (operator for operator in operators(root) if isinstance(operator, Hop)):
+        ways = [(move.relation, move.forward) for move in hop.moves]
+        if is_truncated(kb, hop.source.type, hop.type, ways):
+            return hop.moves[0].relation
+    return ""
+
+
+def is_truncated(kb: KnowledgeBase, node_type: str | None, other: str | None, ways: Iterable[tuple[str, bool]]) -> bool:
+    """Return whether steps from nodes of a type to those of another lead to the first few values of either.
+
+    Those of a node that a label, such as a keyword, is on do not count where the label is given.
+    """
+    steps = list(ways)
+    back = [(relation, not forward) for relation, forward in steps]
+    return lists_cut(kb, node_type, steps) or (not is_marker(node_type or "") and lists_cut(kb, other, back))
 
 
 def rivals(kb: KnowledgeBase, root: Operator) -> frozenset[int]:

@@ -9,8 +9,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from kbkit.benchmarks.convkgyarn.predicates import Predicate
-from kbkit.benchmarks.fit_nodes import head_nouns, is_function, lists_cut
-from kbkit.benchmarks.incomplete import is_sample
+from kbkit.benchmarks.fit_nodes import head_nouns, is_function
+from kbkit.benchmarks.incomplete import is_sample, is_truncated
 from kbkit.benchmarks.pipeline import Row, Stage
 from kbkit.benchmarks.predicates import CONSTANT
 from kbkit.english.askable import DATE, LABELS, MONEY, RATER, UNIT, lacks_currency, lacks_rater, lacks_unit, unfit
@@ -80,11 +80,9 @@ def unknown(kb: KnowledgeBase, row: Predicate) -> str:
     if not row.relation:
         return ""
     forward = row.origin != "backward"
-    ends = ((row.type, forward), (row.target, not forward))
     is_dated = any(one.kind == "date" for one in row.qualifiers)
     is_dated |= bool(row.target) and type_noun(row.target) == "year"  # so many people in the year 2000
-    is_listed = not is_marker(row.target) and not is_dated
-    if is_listed and any(lists_cut(kb, kind, [(row.relation, way)]) for kind, way in ends):
+    if not is_dated and is_truncated(kb, row.type, row.target, [(row.relation, forward)]):
         return "only the first few values are known"
     if not forward and is_sample(kb, row.target) and not is_function(kb, row.type, [(row.relation, False)]):
         return f"the KB has only some nodes of type {row.target}"

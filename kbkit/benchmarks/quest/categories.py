@@ -16,13 +16,12 @@ from kbkit.answers import syntax
 from kbkit.answers.parse import parse
 from kbkit.answers.sample_sets import AnswerSets, matrix_of, splitmix64
 from kbkit.benchmarks.fit_nodes import (
-    are_cut,
     are_whole,
     head_nouns,
     is_optional,
     is_sparse,
 )
-from kbkit.benchmarks.incomplete import doubted_of, doubtful_nodes, fragments, odd_nodes
+from kbkit.benchmarks.incomplete import doubted_of, doubtful_nodes, odd_nodes, truncated
 from kbkit.benchmarks.left_out import REASON, LeftOutWords
 from kbkit.benchmarks.quest.families import Family, families, family_of
 from kbkit.english.attributes import attribute_words
@@ -41,6 +40,8 @@ if TYPE_CHECKING:
 from kbkit.benchmarks.quest.groups import TRIVIAL, Category, Groups, all_groups, by_file, by_nodes, by_values, stacked
 
 _MAX_LENGTH = 100
+TRUNCATED = "of which only the first few values are known"
+"""Why no category is made from a relation."""
 
 
 class NoCategoriesError(KbError):
@@ -53,9 +54,8 @@ class KnownValues:
 
     ``of_people``: the values are people; ``are_labels``: they are tags, keywords or the like; ``are_optional``: a node
     needs no value (:func:`is_optional`); ``are_sparse``: most nodes have no value (:func:`is_sparse`); ``mean``: the
-    mean number of values of the nodes that have one; ``are_grades``: they are ratings or the like; ``are_cut``: the
-    source lists only the first few (:func:`are_cut`), though not of labels, which are read as such; ``are_years``: they
-    are years; ``are_alike``: they are of the type of the nodes.
+    mean number of values of the nodes that have one; ``are_grades``: they are ratings or the like; ``are_years``:
+    they are years; ``are_alike``: they are of the type of the nodes.
     """
 
     nodes: NDArray[np.bool_]
@@ -66,7 +66,6 @@ class KnownValues:
     are_sparse: bool = False
     mean: float = math.inf
     are_grades: bool = False
-    are_cut: bool = False
     are_years: bool = False
     are_alike: bool = False
 
@@ -80,9 +79,8 @@ class KnownValues:
         known = counts[counts > 0]
         mean = float(known.mean()) if len(known) else 0.0
         grades = bool(family.other) and type_noun(family.other).rpartition(" ")[2] in GRADES
-        cut = not labels and are_cut(known)
         years, alike = _are_years(family), bool(other) and other == domain
-        return cls(counts > 0, are_whole(known), people, labels, optional, sparse, mean, grades, cut, years, alike)
+        return cls(counts > 0, are_whole(known), people, labels, optional, sparse, mean, grades, years, alike)
 
 
 @dataclass
@@ -91,9 +89,9 @@ class Categories:
 
     ``sets.values[i]`` is the number ``i``. ``same[i]`` is equal for equal sets. ``left_out`` counts groups that are not
     categories, by reason; ``in_files`` counts all groups from files, by family; ``groups`` are those by node. ``known``
-    are the values of the nodes of each family, except of those from files; ``merged`` nodes are several things, and
-    ``fragments`` are of another kind than their type says; ``odd`` nodes, by family, have a doubtful value; ``named``
-    has the node that each category names, or -1, and ``doubted`` the nodes that it may or may not have as members.
+    are the values of the nodes of each family, except of those from files; ``doubtful`` nodes answer no query
+    (:func:`doubtful_nodes`); ``odd`` nodes, by family, have a doubtful value; ``named`` has the node that each category
+    names, or -1, and ``doubted`` the nodes that it may or may not have as members.
     """
 
     domain: str
@@ -104,8 +102,7 @@ class Categories:
     in_files: Counter[str] = field(default_factory=Counter)
     groups: Groups | None = None
     known: dict[str, KnownValues] = field(default_factory=dict)
-    merged: frozenset[int] = frozenset()
-    fragments: frozenset[int] = frozenset()
+    doubtful: frozenset[int] = frozenset()
     odd: dict[str, frozenset[int]] = field(default_factory=dict)
     named: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     doubted: Any = None
@@ -142,6 +139,10 @@ def build(
     matrix = stacked([sets for _, sets in parts], kb.schema.nodes)
     patterns = {family.id: family for family in chosen}
     keep = _usable(items, kb.schema.type(domain).members, left_out, patterns)
+    cut = {family.id: name for family in by_node if family.other and (name := _truncated(kb, family))}
+    if cut:
+        left_out.update(f"of relation {cut[f]}, {TRUNCATED}" for at in keep if (f := items[at].family) in cut)
+        keep = [at for at in keep if items[at].family not in cut]
     if words is not None:
         fit = [at for at in keep if not words.found(items[at].phrase)]
         left_out[f"with {REASON}"] += len(keep) - len(fit)
@@ -161,7 +162,7 @@ def build(
     in_files = Counter(item.family for item in items if item.family in from_files and item.size > 1)
     found_here = _numbered(domain, [items[i] for i in keep], matrix[np.array(keep)], left_out, in_files)
     found_here.groups = groups
-    found_here.merged, found_here.fragments = doubtful_nodes(kb), fragments(kb)
+    found_here.doubtful = doubtful_nodes(kb)
     found_here.named = np.array([named.get(items[at].expression, -1) for at in keep], np.int64)
     found_here.doubted = _doubted(kb, found_here.items, found_here.named)
     found_here.odd = {family.id: nodes for family in by_node if (nodes := _odd(kb, family))}
@@ -171,6 +172,11 @@ def build(
 
 def _relations(family: str) -> list[str]:
     return [part.relation for part in syntax.subtrees(parse(family)) if isinstance(part, syntax.Edge)]
+
+
+def _truncated(kb: KnowledgeBase, family: Family) -> str:
+    """Return a relation of a family by which no category is whole, or ""."""
+    return truncated(kb, kb.session.resolved(parse(family.id), family.id).root)
 
 
 def _odd(kb: KnowledgeBase, family: Family) -> frozenset[int]:

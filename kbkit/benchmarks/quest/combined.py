@@ -228,25 +228,6 @@ def are_sparse(categories: Categories) -> NDArray[np.bool_]:
     return np.array([one is not None and one.are_sparse for one in known], bool)
 
 
-def beside_cut(categories: Categories, shape: Shape, rows: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the rows that ask for more than a value of which the source lists only the first few, or all rows.
-
-    *Movies that star Ann Lee* would miss those in which she is the fourth actor, and readers know what she did with
-    a director. A union of such actors stays, because readers do not expect its whole list.
-    """
-    known = [categories.known.get(item.family) for item in categories.items]
-    cut = np.array([one is not None and one.are_cut for one in known], bool)
-    of_people = np.array([one is not None and one.of_people for one in known], bool)
-    if len(shape.letters) > 1 and ops(shape) <= {"|"}:
-        return rows
-    asked = rows[:, :-1] if "-" in ops(shape) else rows
-    known_nodes = np.array([math.inf if one is None else one.nodes.sum() for one in known])
-    gappy = cut & (known_nodes < _NEARLY * known_nodes[np.isfinite(known_nodes)].max(initial=0))
-    unfit = (cut[asked].any(axis=1) & (cut | of_people)[asked].all(axis=1)) | gappy[asked].any(axis=1)
-    kept: NDArray[np.int32] = rows[~unfit]
-    return kept if len(kept) else rows
-
-
 def on_topic(categories: Categories, shape: Shape, rows: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return the rows that do not begin with all works of a year, a country or a grade, or all rows.
 

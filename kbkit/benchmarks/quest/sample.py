@@ -18,7 +18,6 @@ from kbkit.benchmarks.quest.combined import (
     are_bare,
     are_known,
     are_sparse,
-    beside_cut,
     deniable,
     excludes_expected,
     of_kindred,
@@ -149,7 +148,6 @@ def candidates(categories: Categories, shape: Shape, request: SampleRequest) -> 
         rows = with_values(categories, rows)
     sparse = are_sparse(categories)
     rows = rows[~sparse[rows].any(axis=1)] if is_untyped(categories.domain) else preferred(rows, sparse)
-    rows = beside_cut(categories, shape, rows)
     rows = on_topic(categories, shape, rows)
     if len(shape.letters) > 1:
         rows = preferred(rows, are_bare(categories))
@@ -164,14 +162,12 @@ def candidates(categories: Categories, shape: Shape, request: SampleRequest) -> 
         others = np.diff(_sets(rest, letters).indptr)
         least = _NARROWS if "&" in ops(shape) and len(shape.letters) > 2 else _EFFECT
         keep &= np.abs(others - sizes) >= np.maximum(1, least * np.maximum(others, sizes))
-    if categories.fragments:
-        keep &= total @ np.isin(np.arange(total.shape[1]), list(categories.fragments)).astype(np.int32) == 0
+    if categories.doubtful:
+        keep &= total @ np.isin(np.arange(total.shape[1]), list(categories.doubtful)).astype(np.int32) == 0
     families = np.array([item.family for item in categories.items], object)[rows]
     for family, nodes in categories.odd.items():
         has_odd = total @ np.isin(np.arange(total.shape[1]), list(nodes)).astype(np.int32) > 0
         keep &= ~(has_odd & (families == family).any(axis=1))
-    if len(shape.letters) > 1 and categories.merged and not ops(shape) <= {"|"}:
-        keep &= total @ np.isin(np.arange(total.shape[1]), list(categories.merged)).astype(np.int32) == 0
     if "-" in ops(shape):
         keep &= are_known(categories, rows[:, -1], total)
         before = _sets(_without_exclusion(shape.tree), letters)

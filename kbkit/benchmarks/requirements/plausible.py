@@ -21,10 +21,9 @@ from kbkit.benchmarks.fit_nodes import (
     head_nouns,
     is_function,
     is_sparse,
-    lists_cut,
     mixed_types,
 )
-from kbkit.benchmarks.incomplete import is_sample
+from kbkit.benchmarks.incomplete import is_sample, truncated
 from kbkit.benchmarks.predicates import unfit_expression
 from kbkit.english.markers import is_marker
 from kbkit.english.relations import Link
@@ -69,7 +68,7 @@ def _unknown(kb: KnowledgeBase, root: Operator) -> str:
     """Return why the values of a relation of an expression are not known well enough, or ""."""
     if name := _sparse(kb, root):
         return f"too few nodes have a value of relation {name}"
-    name = _cut(kb, root)
+    name = truncated(kb, root)
     return f"of relation {name} only the first few values are known" if name else ""
 
 
@@ -142,44 +141,11 @@ def _sparse(kb: KnowledgeBase, root: Operator) -> str:
     return ""
 
 
-def _cut(kb: KnowledgeBase, root: Operator) -> str:
-    """Return a relation of an expression that leads to the first few values of nodes, or "".
-
-    *Actors in films by X* would be the first three of each. Nor does a chain follow such a relation back: *directors of
-    films that star X* would leave out the films in which X is the fourth actor.
-    """
-    for hop in (operator for operator in operators(root) if isinstance(operator, Hop)):
-        ways = [(move.relation, move.forward) for move in hop.moves]
-        back = [(relation, not forward) for relation, forward in ways]
-        if lists_cut(kb, hop.source.type, ways) or (_hops(root) and lists_cut(kb, hop.type, back)):
-            return hop.moves[0].relation
-    joined = root.left if isinstance(root, Difference) else root
-    if isinstance(joined, Intersection):
-        cut = [part for part in joined.parts if _leads_back_to_cut(kb, part)]
-        if cut and all(part in cut or _names_person(kb, part) for part in joined.parts):
-            return next(hop.moves[0].relation for hop in cut if isinstance(hop, Hop))
-    return ""
-
-
 def _names_person(kb: KnowledgeBase, part: Operator) -> bool:
     """Return whether a step begins at a person: readers know what an actor did with a director."""
     if not isinstance(part, Hop) or not is_untyped(part.source.type):
         return isinstance(part, Hop) and are_people(part.source.type or "")
     return all(not move.forward and is_person(tail_noun(kb.schema.relation(move.relation))) for move in part.moves)
-
-
-def rests_on_cut(kb: KnowledgeBase, expression: str) -> bool:
-    """Return whether an expression is all nodes with one value of which a source lists the first few: *films that star
-    X* would leave out those in which X is the fourth actor. A requirement makes such films hard to name.
-    """
-    return _leads_back_to_cut(kb, kb.session.resolved(parse(expression), expression).root)
-
-
-def _leads_back_to_cut(kb: KnowledgeBase, part: Operator) -> bool:
-    """Return whether a step leads from a value, not a label, to the nodes with it of which only a few are listed."""
-    if not isinstance(part, Hop) or is_marker(part.source.type or ""):
-        return False
-    return lists_cut(kb, part.type, [(move.relation, not move.forward) for move in part.moves])
 
 
 def _of_few_heads(kb: KnowledgeBase, relation: str, heads: Mapping[str, str]) -> bool:

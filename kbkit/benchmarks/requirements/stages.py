@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kbkit.answers.parse import parse
 from kbkit.answers.wording import slot_nouns
 from kbkit.benchmarks.documents import Document, read_documents
 from kbkit.benchmarks.evidence import leaks
@@ -20,6 +21,7 @@ from kbkit.benchmarks.requirements.fuse import FUSED, FusedQuery, count_words
 from kbkit.benchmarks.requirements.relational import RELATIONAL, Grounding, NamedEntity
 from kbkit.benchmarks.requirements.stages_input import StagesInput
 from kbkit.benchmarks.requirements.textual import READER, TEXTUAL, Requirement, TextProperty
+from kbkit.benchmarks.requirements.unfit_bindings import with_starts
 from kbkit.benchmarks.requirements.verify import VERIFIED, Check, SpanJudgement, Verified, VerifiedAnswer
 from kbkit.english.names import article_of, written_name
 from kbkit.llm.calls import Calls
@@ -109,12 +111,10 @@ class StagesRun(StagesInput):
                 has_any = node_type in self.types_with_text or bool(self.settings.text)
                 has_phrases_alone = chooser.has_phrases_alone(node_type)
                 may_stand = alone and (fits(len(nodes), wanted) or len(nodes) <= _FEW)
-                is_whole = template.id not in self.cut
-                if may_stand and is_whole and rng.random() < _RELATIONS and has_phrases_alone:
+                if may_stand and rng.random() < _RELATIONS and has_phrases_alone:
                     properties = []
                 is_pair = len(query[Grounding].slots) > 1
                 may_stand |= alone and (has_phrases_alone or is_pair) and len(nodes) <= self.max_answers
-                may_stand &= is_whole
                 if not properties and has_any and not may_stand:
                     dropped = "no telling phrase or condition"
             elif node_type in self.types_with_text:
@@ -313,7 +313,9 @@ class StagesRun(StagesInput):
             dropped = f"more than {self.max_answers} answers"
         if dropped:
             return Verified(query.id, passes, NamedEntity(*_node(gold)), checks, dropped=dropped)
-        proofs = self.kb.answers(query[Grounding].expression).proofs([document.id for document, _ in accepted])
+        # That an answer is not the node that the query names is no evidence.
+        stated = str(with_starts(parse(query[Grounding].expression)))
+        proofs = self.kb.answers(stated).proofs([document.id for document, _ in accepted])
         used = fuse.used_properties(query)
         answers = [
             VerifiedAnswer(*_node(document), proof.lines(), verify.evidence(self.matcher, used, judgements, document))

@@ -21,7 +21,7 @@ from kbkit.benchmarks.pipeline import Item
 from kbkit.benchmarks.recorded import models, origin
 from kbkit.benchmarks.requirements import relational
 from kbkit.benchmarks.requirements.answer_counts import Target
-from kbkit.benchmarks.requirements.plausible import asks_for_own_parts, rests_on_cut
+from kbkit.benchmarks.requirements.plausible import asks_for_own_parts
 from kbkit.benchmarks.requirements.relational import Grounding
 from kbkit.benchmarks.requirements.settings import NAME_TEXT, RequirementSettings
 from kbkit.benchmarks.requirements.suggested import SUGGEST
@@ -76,12 +76,6 @@ class StagesInput:
         """The suggested templates that leave out the parts of parts."""
         suggested = [one for one in self.templates.values() if one.id.startswith(SUGGEST)]
         return frozenset(one.id for one in suggested if asks_for_own_parts(self.kb, one.expression))
-
-    @cached_property
-    def cut(self) -> frozenset[str]:
-        """The suggested templates whose answers no requirement would make those of a cut list."""
-        suggested = [one for one in self.templates.values() if one.id.startswith(SUGGEST)]
-        return frozenset(one.id for one in suggested if rests_on_cut(self.kb, one.expression))
 
     @cached_property
     def years(self) -> WorkYears:

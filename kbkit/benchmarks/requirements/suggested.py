@@ -18,6 +18,7 @@ from kbkit.benchmarks.fit_nodes import (
     head_nouns,
     nameless_types,
 )
+from kbkit.benchmarks.incomplete import truncated
 from kbkit.benchmarks.requirements.plausible import implausible
 from kbkit.english.relations import REMEDY, unworded
 from kbkit.english.roles import TYPES_NEEDED, is_asked, is_label, is_untyped, tail_noun
@@ -98,7 +99,7 @@ def _reads_well(kb: KnowledgeBase, expression: str, heads: Mapping[str, str] | N
     Their labels, such as tags, are not used: their names are those of anything.
     """
     plan = kb.session.resolved(parse(expression), expression)
-    words = noun_phrase(plan, kb.schema, heads)
+    words = None if truncated(kb, plan.root) else noun_phrase(plan, kb.schema, heads)
     if words is None or heads is None or not is_untyped(plan.type):
         return words is not None
     moves = [move for operator in operators(plan.root) if isinstance(operator, Hop) for move in operator.moves]

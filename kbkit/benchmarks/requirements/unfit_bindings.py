@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-import numpy as np
 import polars as pl
 
 from kbkit.answers import syntax
 from kbkit.answers.algebra import Hop, Lookup, Plan
 from kbkit.answers.operator_tree import operators
 from kbkit.answers.templates import Template
-from kbkit.benchmarks.fit_nodes import MISSING, is_function, is_optional, lists_cut, merged_nodes, wholes
-from kbkit.benchmarks.incomplete import is_gappy
+from kbkit.benchmarks.fit_nodes import MISSING, is_function, is_optional, merged_nodes, wholes
 from kbkit.english.markers import is_marker
 from kbkit.english.noun_phrases import NounPhrase
 from kbkit.english.relations import roles_of
@@ -22,8 +20,6 @@ from kbkit.kb import KnowledgeBase
 
 _FEW = 3
 """Nodes that a person would name."""
-_MANY_WORKS = 8
-"""Works in the KB from which a person is famous."""
 _LEFT_OUT = 0.2
 """Minimum fraction of the nodes of one path that the other path leaves out."""
 
@@ -42,7 +38,6 @@ def unfit_bindings(
     """
     tree = template.tree()
     unfit = _idle(kb, tree, bindings, sizes) | _partial(kb, tree, types, bindings)
-    unfit |= _famous(kb, template, types, bindings)
     are_of_works = any(type_noun(kind or "").rpartition(" ")[2] in WORKS for kind in (*types.values(), template.answer))
     is_by_chance = any(is_marker(kind or "") for kind in types.values()) or not (
         are_of_works or any(kind is None or is_untyped(kind) or are_people(kind) for kind in types.values())
@@ -60,7 +55,7 @@ def _idle(kb: KnowledgeBase, tree: syntax.Expression, bindings: pl.DataFrame, si
     It is incomplete if many nodes of the other path have no value of its relation: *dramas by Jane Doe*, if many of
     her films have no genre.
     """
-    tree = _with_start(tree)
+    tree = with_starts(tree)
     if not isinstance(tree, syntax.Path) or tree.arrows != ("->", "->", "<-", "<-"):
         return set()
     start, step, middle, last_step, end = tree.elements
@@ -86,10 +81,17 @@ def _idle(kb: KnowledgeBase, tree: syntax.Expression, bindings: pl.DataFrame, si
     return idle
 
 
-def _with_start(tree: syntax.Expression) -> syntax.Expression:
+def with_starts(tree: syntax.Expression) -> syntax.Expression:
     """Return an expression without the difference that excludes the nodes that a query names."""
-    is_without = isinstance(tree, syntax.Combine) and tree.op == "-" and isinstance(tree.parts[1], syntax.Nodes)
+    is_without = isinstance(tree, syntax.Combine) and tree.op == "-" and _are_named(tree.parts[1])
     return tree.parts[0] if isinstance(tree, syntax.Combine) and is_without else tree
+
+
+def _are_named(tree: syntax.Expression) -> bool:
+    """Return whether an expression lists nodes."""
+    if isinstance(tree, syntax.Combine):
+        return tree.op == "|" and all(map(_are_named, tree.parts))
+    return isinstance(tree, syntax.Nodes) and tree.selector is not None
 
 
 def _partial(
@@ -110,27 +112,6 @@ def _partial(
             keys = [key.removeprefix("#") for key in bindings[slot].to_list()]
             ids = kb.stores.nodes.unique_ids(types[slot] or "", keys).tolist() if len(above) else []
             found.update(binding for binding, node in enumerate(ids) if node in above)
-    return found
-
-
-def _famous(kb: KnowledgeBase, template: Template, types: Mapping[str, str | None], bindings: pl.DataFrame) -> set[int]:
-    """Return the bindings that name a person of whom many know more than the KB.
-
-    That is one with many works by a relation that is known of some works only, and of these the first few values.
-    """
-    found: set[int] = set()
-    plan = kb.session.resolved(template.tree(), template.expression)
-    for hop in (operator for operator in operators(plan.root) if isinstance(operator, Hop)):
-        back = [(move.relation, not move.forward) for move in hop.moves]
-        if not isinstance(hop.source, Lookup) or not lists_cut(kb, hop.type, back) or not is_gappy(kb, hop.type, back):
-            continue
-        source = next(p.source for p in plan.parameters if p.name == hop.source.parameter)
-        if isinstance(source, syntax.Slot):
-            keys = [key.removeprefix("#") for key in bindings[source.name].to_list()]
-            nodes = kb.stores.nodes.unique_ids(types[source.name] or "", keys)
-            moves = [kb.session.move(move.relation, move.forward) for move in hop.moves]
-            counts = np.sum([move.ranges(nodes)[1] for move in moves], axis=0)
-            found.update(np.flatnonzero(counts > _MANY_WORKS).tolist())
     return found
 
 
