@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from kbkit.benchmarks.evidence import leaks, padded_words
+from kbkit.benchmarks.requirements.phrases import is_list_field
 from kbkit.kb import KnowledgeBase
 from kbkit.stores.adjacency import Ids
 
@@ -35,7 +36,10 @@ def mentioning(passages: pl.DataFrame, phrases: Sequence[Sequence[str]]) -> set[
 
 
 class Passages:
-    """The texts of a KB's nodes, each read once: many questions and instances share nodes."""
+    """The texts of a KB's nodes, each read once: many questions and instances share nodes.
+
+    Lists of labels, such as keywords, are no passages: the graph has what they say, or could have.
+    """
 
     def __init__(self, kb: KnowledgeBase) -> None:
         self._kb = kb
@@ -52,7 +56,8 @@ class Passages:
                 WHERE id IN (SELECT node FROM kbkit_wanted) ORDER BY 1, 2, 3"""
             frame = pl.DataFrame({"node": unknown}, {"node": pl.Int32})
             for row in self._kb.tables.lookup(sql, frames={"kbkit_wanted": frame}).iter_rows():
-                self._known[row[0]].append(row)
+                if not is_list_field(row[1]):
+                    self._known[row[0]].append(row)
         return pl.DataFrame([row for node in wanted for row in self._known[node]], PASSAGES, orient="row")
 
 

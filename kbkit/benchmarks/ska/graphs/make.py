@@ -19,6 +19,7 @@ from kbkit.answers.templates import Template
 from kbkit.benchmarks.duplicates import distinct
 from kbkit.benchmarks.left_out import REASON
 from kbkit.benchmarks.pipeline import listed
+from kbkit.benchmarks.requirements.phrases import is_list_field
 from kbkit.benchmarks.ska.gathering import Gathering
 from kbkit.benchmarks.ska.graphs import questions
 from kbkit.benchmarks.ska.graphs.questions import GraphQuestion
@@ -62,8 +63,9 @@ def make(
     Raises :class:`KbError` if the KB has no texts for kg+text, if no template fits, or if no instance is left.
     """
     form = "kg+text" if text else "kg"
-    if text and not any(field.texts for field in kb.schema.text_fields):
-        raise KbError(f"{kb.directory.path} has no texts, so there are no instances of the form kg+text", "Use form kg")
+    if text and not any(field.texts and not is_list_field(field.name) for field in kb.schema.text_fields):
+        why = "has no texts but lists" if any(field.texts for field in kb.schema.text_fields) else "has no texts"
+        raise KbError(f"{kb.directory.path} {why}, so there are no instances of the form kg+text", "Use form kg")
     if files:
         drawn = [question for path in files for question in questions.read_graph_questions(path)]
     else:

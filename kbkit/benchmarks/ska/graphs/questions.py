@@ -22,6 +22,7 @@ from kbkit.answers.parse import parse
 from kbkit.answers.templates import Template
 from kbkit.answers.wording import noun_phrase
 from kbkit.benchmarks.dataset import QUERIES
+from kbkit.benchmarks.documents import read_documents
 from kbkit.benchmarks.evidence import Matcher
 from kbkit.benchmarks.fit_nodes import MERGED, are_whole, below, head_nouns
 from kbkit.benchmarks.incomplete import DOUBTED, FRAGMENT, ODD
@@ -31,6 +32,7 @@ from kbkit.benchmarks.requirements import relational
 from kbkit.benchmarks.requirements.answer_counts import Target
 from kbkit.benchmarks.requirements.choose import CONDITION, LONE, PHRASE, Chooser
 from kbkit.benchmarks.requirements.fuse import FusedQuery
+from kbkit.benchmarks.requirements.phrases import is_list_field
 from kbkit.benchmarks.requirements.plausible import asks_for_own_parts, implausible, is_plain_chain
 from kbkit.benchmarks.requirements.relational import Grounding
 from kbkit.benchmarks.requirements.settings import MIN_CANDIDATES, RequirementSettings, complete_settings
@@ -296,7 +298,8 @@ def _expression(item: Item) -> str:
 
 def _required(run: StagesRun, items: Sequence[Item], kind: str, limit: int) -> list[Requirement]:
     """Return 1 to ``limit`` requirements of a kind for each grounding; a row without any is dropped."""
-    documents = run.documents(node for item in items for node in item[Grounding].candidates)
+    lists = [field.name for field in run.kb.schema.text_fields if is_list_field(field.name)]
+    documents = read_documents(run.kb, (node for item in items for node in item[Grounding].candidates), lists)
     chooser = Chooser(run.kb, run.matcher, documents, kind)
     rows = []
     for item in items:
