@@ -16,16 +16,18 @@ from kbkit.benchmarks.convkgyarn.facts import Asked, Facts
 from kbkit.benchmarks.convkgyarn.predicates import MEMBERSHIP
 from kbkit.benchmarks.convkgyarn.settings import ConvSettings
 from kbkit.benchmarks.incomplete import doubtful_nodes
+from kbkit.benchmarks.requirements.work_years import WorkYears
 from kbkit.errors import Command, KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import literal
 
 COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "id": pl.String, "type": pl.String, "key": pl.String, "name": pl.String, "aliases": pl.List(pl.String),
-    "pronoun": pl.String, "past": pl.Boolean, "related_to": pl.String,
+    "pronoun": pl.String, "past": pl.Boolean, "related_to": pl.String, "year": pl.String,
 }  # fmt: skip
 """``id``: type#key; ``pronoun``: he, she, they or it; ``past``: whether the present tense would be wrong;
-``related_to``: the entity (type#key) to which it is related, or ""."""
+``related_to``: the entity (type#key) to which it is related, or ""; ``year``: that of a work, whose title others
+may have, or ""."""
 _RESERVE = 1.3
 """Entities drawn for each one that is needed: some have too few facts."""
 _ENDED = "(?i)date of death|died|death|death date|date of dissolution|dissolved"
@@ -121,7 +123,17 @@ def described(kb: KnowledgeBase, chosen: pl.DataFrame, people: frozenset[str]) -
         related_to=pl.lit(""),
         aliases=pl.col("aliases").cast(pl.List(pl.String)),
         node=pl.col("node").cast(pl.Int64),
+        year=_years(kb, frame),
     )
+
+
+def _years(kb: KnowledgeBase, entities: pl.DataFrame) -> pl.Series:
+    """Return the years of entities (node, type) that are works, "" of others."""
+    years, known = WorkYears(kb), dict[int, str]()
+    for (kind,), of_type in entities.group_by("type", maintain_order=True):
+        if years.noun(str(kind)):
+            known |= years.of_nodes(str(kind), of_type["node"].to_list())
+    return entities["node"].replace_strict(known, default="", return_dtype=pl.String)
 
 
 def _people_facts(kb: KnowledgeBase, nodes: pl.DataFrame) -> tuple[dict[int, str], set[int]]:

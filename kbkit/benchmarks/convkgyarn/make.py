@@ -27,6 +27,7 @@ from kbkit.benchmarks.left_out import LeftOutWords, left_out_words
 from kbkit.benchmarks.pipeline import Output, Pipeline, Progress, dropped
 from kbkit.benchmarks.predicates import unfit_type
 from kbkit.benchmarks.recorded import generation, models, origin
+from kbkit.benchmarks.requirements.work_years import WorkYears
 from kbkit.english.types import type_noun
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
@@ -203,7 +204,8 @@ class _Run:
                 frames={"kbkit_chosen": distinct.select("id")},
             )
             known = distinct.join(ids, on="id", how="inner", maintain_order="left")
-            known = known.select("type", "key", "name", "aliases", id=pl.col("node"))
+            said = pl.concat_str("name", "year", separator=" ").str.strip_chars()
+            known = known.select("type", "key", said, "aliases", id=pl.col("node"))
 
             def blocks() -> Iterator[pl.DataFrame]:
                 for start in range(0, known.height, _ENTITIES):
@@ -265,7 +267,8 @@ class _Run:
             )
         rendered = render(conv_templates)
         filler = Filler(rendered, themes, self.settings)
-        described = names.called(chosen, self.kb.schema)
+        years = WorkYears(self.kb)
+        described = names.called(chosen, self.kb.schema, {kind: years.noun(kind) for kind in chosen["type"].unique()})
         blocks = Blocks(described, table, rendered, self.settings, self.kb.schema, targets, labels)
         alone = related = 0
         with ConvWriter(path) as writer:

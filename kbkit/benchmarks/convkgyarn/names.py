@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import polars as pl
 
@@ -30,25 +30,28 @@ _NO_ALIAS = (None, None, None, None)
 _WORD = re.compile(r"[^\W_]+")
 
 
-def called(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
-    """Add to entities (type, name, aliases) how they are called.
+def called(frame: pl.DataFrame, schema: Schema, works: Mapping[str, str]) -> pl.DataFrame:
+    """Add to entities (type, name, aliases, year) how they are called: works, whose nouns are given, with their year.
 
     Columns: voice, text, is_long (no possessive), is_single (one word identifies the entity, so that it must not have
     a typo); and the same with the prefix ``alias_`` for its alias (:func:`current_alias`), null without one.
     """
     aliases = [current_alias(name, other_names) for name, other_names in frame.select("name", "aliases").iter_rows()]
     frame = frame.with_columns(alias=pl.Series(aliases, dtype=pl.String))
-    distinct = frame.select("type", "name", "alias").unique(maintain_order=True)
+    distinct = frame.select("type", "name", "year", "alias").unique(maintain_order=True)
     rows = [
-        (kind, name, alias, *_forms(kind, name, schema), *(_forms(kind, alias, schema) if alias else _NO_ALIAS))
-        for kind, name, alias in distinct.iter_rows()
+        (
+            *(kind, name, year, alias),
+            *_dated(_forms(kind, name, schema), works.get(kind, ""), year),
+            *(_forms(kind, alias, schema) if alias else _NO_ALIAS),
+        )
+        for kind, name, year, alias in distinct.iter_rows()
     ]
-    names = ["type", "name", "alias", *_COLUMNS, *(f"alias_{column}" for column in _COLUMNS)]
+    names = ["type", "name", "year", "alias", *_COLUMNS, *(f"alias_{column}" for column in _COLUMNS)]
     types = {name: pl.Boolean if "is_" in name else pl.String for name in names}
     known = pl.DataFrame(rows, schema=types, orient="row")
-    return frame.join(known, on=["type", "name", "alias"], how="left", nulls_equal=True, maintain_order="left").drop(
-        "alias"
-    )
+    keys = ["type", "name", "year", "alias"]
+    return frame.join(known, on=keys, how="left", nulls_equal=True, maintain_order="left").drop("alias")
 
 
 def current_alias(name: str, aliases: Iterable[str]) -> str | None:
@@ -72,6 +75,12 @@ def _forms(kind: str, name: str, schema: Schema) -> tuple[str, str, bool, bool]:
     is_long = len(words) > _LONG or said.startswith('"') or "," in name or is_owned
     text = f"{name} {noun}" if is_owned else name
     return said, " ".join(text.lower().split()), is_long, len(telling) <= 1
+
+
+def _dated(forms: tuple[str, str, bool, bool], noun: str, year: str) -> tuple[str, str, bool, bool]:
+    """Return the forms of the name of a work with its year: *the 2009 movie Fame*."""
+    said, text, _, is_single = forms
+    return (f"the {year} {noun} {said}", f"{text} {year}", True, is_single) if year and noun else forms
 
 
 def said_in_voice(kind: str, name: str, schema: Schema) -> str:

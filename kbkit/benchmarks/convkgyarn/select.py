@@ -13,6 +13,7 @@ from kbkit.benchmarks.fit_nodes import head_nouns, is_function
 from kbkit.benchmarks.incomplete import is_sample, is_truncated
 from kbkit.benchmarks.pipeline import Row, Stage
 from kbkit.benchmarks.predicates import CONSTANT
+from kbkit.benchmarks.requirements.work_years import WorkYears
 from kbkit.english.askable import DATE, LABELS, MONEY, RATER, UNIT, lacks_currency, lacks_rater, lacks_unit, unfit
 from kbkit.english.markers import is_marker
 from kbkit.english.roles import is_untyped
@@ -76,7 +77,10 @@ def reason(row: Predicate, *, max_answers: int, min_coverage: float) -> str:
 
 
 def unknown(kb: KnowledgeBase, row: Predicate) -> str:
-    """Return why the values of a relation are not known well enough, or ""."""
+    """Return why a question names the values of a predicate, or why they are not known well enough, or ""."""
+    years = WorkYears(kb)
+    if row.predicate in years.predicates(row.type) and years.noun(row.type):
+        return "the year that a question says with a title"
     if not row.relation:
         return ""
     forward = row.origin != "backward"

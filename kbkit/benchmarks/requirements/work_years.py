@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
+from kbkit.benchmarks.fit_nodes import head_nouns
 from kbkit.benchmarks.requirements.relational import NamedEntity
 from kbkit.english.attributes import attribute_words
 from kbkit.english.roles import is_untyped, tail_noun
@@ -30,21 +32,42 @@ class WorkYears:
 
     def after(self, entity: NamedEntity, noun: str) -> str:
         """Return what follows the title of a work, `` (2010)``; "" if its year is unknown. ``noun``: what it is."""
-        last = type_noun(noun).rpartition(" ")[2]
-        year = self._of(entity.type, entity.key) if last in WORKS - TITLED_WITH_SENTENCES else ""
+        year = self._of(entity.type, entity.key) if _has_title(noun) else ""
         return f" ({year})" if year else ""
+
+    def noun(self, node_type: str) -> str:
+        """Return what the works of a type are, "" of other types; of nodes without a type, what all heads are."""
+        heads = set((head_nouns(self._kb) or {}).values()) if is_untyped(node_type) else {type_noun(node_type)}
+        return noun if len(heads) == 1 and _has_title(noun := heads.pop()) else ""
+
+    def predicates(self, node_type: str) -> set[str]:
+        """Return the attributes and relations that have the year of a type."""
+        return {*self._attributes(node_type), *self._relations}
+
+    def of_nodes(self, node_type: str, nodes: Sequence[int]) -> dict[int, str]:
+        """Return the years of those nodes of a type that have one."""
+        values: dict[int, set[str]] = {node: set() for node in nodes}
+        table = quote(self._kb.schema.type(node_type).table)
+        for name in self._attributes(node_type):
+            column = quote(name)
+            sql = f"SELECT id, {column}::VARCHAR FROM {table} WHERE list_contains($ids, id) AND {column} IS NOT NULL"
+            for node, value in self._kb.tables.rows(sql, {"ids": list(values)}):
+                values[node].add(value)
+        for name in self._relations:
+            move = self._kb.session.move(name, True)
+            for node, found in values.items():
+                found.update(map(str, self._kb.stores.nodes.frame(move.neighbors(node))["name"].to_list()))
+        known = {node: [one for one in found if one.isdecimal()] for node, found in values.items()}
+        return {node: one[0] for node, one in known.items() if len(one) == 1 and YEARS[0] <= int(one[0]) <= YEARS[1]}
 
     def _year(self, node_type: str, key: str) -> str:
         node = self._kb.find(f"{node_type}#{key}")
-        kind = self._kb.schema.type(node_type)
-        values: list[object] = []
-        for attribute in kind.attributes if not is_untyped(node_type) else ():
-            if attribute_words(attribute).noun.rpartition(" ")[2] == _YEAR:
-                sql = f"SELECT {quote(attribute.name)} FROM {quote(kind.table)} WHERE id = $id"
-                values += [value for (value,) in self._kb.tables.rows(sql, {"id": node})]
-        for name in self._relations:
-            tails = self._kb.session.move(name, True).neighbors(node)
-            values += self._kb.stores.nodes.frame(tails)["name"].to_list()
-        years = {str(value) for value in values if str(value).isdecimal()}
-        is_known = len(years) == 1 and all(YEARS[0] <= int(year) <= YEARS[1] for year in years)
-        return years.pop() if is_known else ""
+        return self.of_nodes(node_type, [node]).get(node, "")
+
+    def _attributes(self, node_type: str) -> list[str]:
+        known = () if is_untyped(node_type) else self._kb.schema.type(node_type).attributes
+        return [one.name for one in known if attribute_words(one).noun.rpartition(" ")[2] == _YEAR]
+
+
+def _has_title(noun: str) -> bool:
+    return type_noun(noun).rpartition(" ")[2] in WORKS - TITLED_WITH_SENTENCES
