@@ -1,9 +1,9 @@
 """Plausible new rows of a table without a model (section 3.2.3 of the paper).
 
-A new row takes its cells from several original rows. Columns that depend on each other stay together: those that
-determine others (city and country), and numbers with a linear relation (points = goals + assists), whose last number is
-computed. Numbers, years, dates and scores are drawn within their column's range and format, and names that differ in
-all rows are new: parts of names of the column and of further names, put together.
+A new row takes its cells from several original rows, or from one where a table names many. Columns that depend on
+each other stay together: those that determine others (city and country), and numbers with a linear relation (points =
+goals + assists), whose last number is computed. Numbers, years, dates and scores are drawn within their column's range
+and format, and names that differ in all rows are new: parts of names of the column and of further names, put together.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from kbkit.benchmarks.evidence import padded
 from kbkit.benchmarks.ska.tables.columns import (
     CATEGORY,
     CODE,
@@ -39,6 +40,8 @@ _SPREAD = 0.12
 """Standard deviation of a new number around an original one, relative to that of the column."""
 _MAX_GROUPS = 6
 """Groups of digits of a text whose digits change; coordinates and the like stay as they are."""
+_WHOLE = 50
+"""Rows from which a new one has all cells of one row but the name, numbers and dates: mountains keep their range."""
 _GEO = re.compile(r"(?:lat|lon|long|latitude|longitude)\b", re.IGNORECASE)
 _PLACE = re.compile(r"\b(?:country|state|province|region|city|county|continent|nation)\b", re.IGNORECASE)
 _CLOSED = re.compile(rf"{_PLACE.pattern}|\b(?:capital|currency|language|nationality)\b", re.IGNORECASE)
@@ -94,9 +97,10 @@ def _cells(
             fresh[column.position] = drawn
     donors = {group: rng.integers(size, size=count) for group in range(len(columns))}
     group_of = _groups(columns)
+    is_whole = key is not None and key.position in fresh and size >= _WHOLE
     new_cells: list[list[str]] = []
     for column in columns:
-        donor = donors[group_of[column.position]]
+        donor = donors[0 if is_whole else group_of[column.position]]
         if column.position in fresh:
             new_cells.append(fresh[column.position][:count])
         elif key is not None and column is not key and _follows(column, key):
@@ -170,19 +174,20 @@ def _shares_year(a: WebColumn, b: WebColumn) -> bool:
 
 
 def _follows(column: WebColumn, key: WebColumn | None) -> bool:
-    """Return whether most values of a column contain the key: *Republic of Chad*, or the key's last word."""
+    """Return whether most values of a column contain the key as words: *Republic of Chad*, not *Mexican peso*."""
     if key is None or column is key or column.kind not in (NAME, TEXT, CODE, KEY):
         return False
     pairs = [(k, cell) for k, cell in zip(key.cells, column.cells, strict=True) if cell]
-    return bool(pairs) and sum(k.casefold() in cell.casefold() for k, cell in pairs) >= 0.5 * len(pairs)
+    return bool(pairs) and sum(padded(k) in padded(cell) for k, cell in pairs) >= 0.5 * len(pairs)
 
 
 def _renamed(column: WebColumn, key: WebColumn, fresh: Sequence[str], donor: NDArray[np.int64]) -> list[str]:
     """Return the cells of rows that contain their key, with the new key in its place."""
-    fit = [row for row, (k, cell) in enumerate(zip(key.cells, column.cells, strict=True)) if k in cell]
+    fit = {row for row, (k, cell) in enumerate(zip(key.cells, column.cells, strict=True)) if k in cell}
     if not fit:
         return list(fresh)
-    rows = [fit[int(row) % len(fit)] for row in donor.tolist()]
+    others = sorted(fit)
+    rows = [row if row in fit else others[row % len(others)] for row in donor.tolist()]
     return [column.cells[row].replace(key.cells[row], name) for row, name in zip(rows, fresh, strict=True)]
 
 
