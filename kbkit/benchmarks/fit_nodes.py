@@ -358,26 +358,28 @@ def are_whole(counts: NDArray[np.int64]) -> bool:
     """
     if not len(counts) or (counts > 1).mean() <= _SEVERAL:
         return True
-    return bool(counts.mean() >= _MEAN) and not are_cut(counts)
+    return bool(counts.mean() >= _MEAN) and not cut_at(counts)
 
 
-def are_cut(counts: NDArray[np.int64]) -> bool:
-    """Return whether a source lists at most so many values of a node, such as the first three actors of a film.
+def cut_at(counts: NDArray[np.int64]) -> int:
+    """Return how many values of a node a source lists at most, such as the first three actors of a film; 0: all.
 
-    Then many nodes have that number, as many as have one less or nearly so, and hardly any have more.
+    Many nodes have that number, as many as have one less or nearly so, and hardly any have more.
     """
     sizes = np.bincount(counts)
     total = len(counts)
-    return total >= _KNOWN and any(
-        sizes[most] >= _AT_CUT * total
+    cuts = (
+        most
+        for most in range(2, len(sizes))
+        if sizes[most] >= _AT_CUT * total
         and 2 * sizes[most] >= sizes[most - 1]
         and sizes[most + 1 :].sum() <= _SEVERAL * total
-        for most in range(2, len(sizes))
     )
+    return next(cuts, 0) if total >= _KNOWN else 0
 
 
 def lists_cut(kb: KnowledgeBase, node_type: str | None, moves: Iterable[tuple[str, bool]]) -> bool:
-    """Return whether moves from nodes of a type lead to the first few of their values (:func:`are_cut`)."""
+    """Return whether moves from nodes of a type lead to the first few of their values (:func:`cut_at`)."""
     members = kb.session.members(node_type)
     counts = np.sum([kb.session.move(relation, forward).ranges(members)[1] for relation, forward in moves], axis=0)
-    return are_cut(counts[counts > 0])
+    return cut_at(counts[counts > 0]) > 0

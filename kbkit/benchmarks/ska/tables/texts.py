@@ -16,6 +16,7 @@ import numpy as np
 
 from kbkit.benchmarks.documents import Document, TextPassage
 from kbkit.benchmarks.evidence import Matcher, contains, folded, leaks
+from kbkit.benchmarks.fit_nodes import cut_at
 from kbkit.benchmarks.requirements.phrases import Mentions, is_list_field
 from kbkit.benchmarks.requirements.terms import EMPTY, items
 from kbkit.benchmarks.ska.tables import wording
@@ -219,7 +220,7 @@ class TextDrafter:
         described = _Described(item, (item,))
         where = f"{clause.sql} AND {self._where(described)}"
         things = wording.noun_phrase(self._drafter.nouns, [clause])
-        text = wording.drawn("tagged", rng, things=things, predicate=f"are tagged {quoted(item)}")
+        text = wording.drawn("tagged", rng, things=things, predicate=self._tag(item))
         sql = f"SELECT {self._key.sql} FROM table_rows WHERE {where}"
         passages = tuple(at for one in rows for at in self._passages(one, described))
         near = tuple(at for at in np.flatnonzero(clause.mask).tolist() if at not in rows)
@@ -229,19 +230,32 @@ class TextDrafter:
         draft = TableDraft("tagged rows", text, sql, uses, rows, clause.values, passages, (item,), near, others)
         return draft if others else None
 
+    @cached_property
+    def _listed(self) -> int:
+        """How many labels of a row are listed at most; 0 if all are."""
+        sizes = [sum(1 for _ in self._items(row)) for row in self._rows]
+        return cut_at(np.array([size for size in sizes if size], np.int64))
+
+    def _tag(self, item: str) -> str:
+        """Return the predicate of rows with a label; it says how many labels of a row are listed, if not all are."""
+        cut = f"have {quoted(item)} among their tags, of which up to {self._listed} are listed"
+        return cut if self._listed else f"are tagged {quoted(item)}"
+
     def _labelled(self, row: int, clause: RowCondition) -> Iterator[tuple[RowCondition, str, tuple[int, ...]]]:
         """Yield the labels of a row that some other rows with the condition have, with these rows."""
-        for text in (one.text for one in self._documents[row].passages if is_list_field(one.field)):
-            for start, end, _ in items(text):
-                label = text[start:end]
-                if untelling(label, "keyword") or is_crude(label) or label.casefold() in self._matcher.untold:
-                    continue
-                rows = tuple(at for at in self._holders((label,)) if clause.mask[at])
-                is_fit = 1 < len(rows) < min(clause.mask.sum(), _MOST + 1)
-                if is_fit and all(self._has_item(at, label) for at in rows):
-                    yield clause, label, rows
+        for label in self._items(row):
+            if untelling(label, "keyword") or is_crude(label) or label.casefold() in self._matcher.untold:
+                continue
+            rows = tuple(at for at in self._holders((label,)) if clause.mask[at])
+            is_fit = 1 < len(rows) < min(clause.mask.sum(), _MOST + 1)
+            if is_fit and all(self._has_item(at, label) for at in rows):
+                yield clause, label, rows
 
     def _has_item(self, row: int, item: str) -> bool:
         """Return whether a list in the passages of a row has an item, not only a longer one with its words."""
-        texts = [one.text for one in self._documents[row].passages if is_list_field(one.field)]
-        return any(text[start:end].casefold() == item.casefold() for text in texts for start, end, _ in items(text))
+        return any(label.casefold() == item.casefold() for label in self._items(row))
+
+    def _items(self, row: int) -> Iterator[str]:
+        """Yield the labels of the lists in the passages of a row."""
+        for text in (one.text for one in self._documents[row].passages if is_list_field(one.field)):
+            yield from (text[start:end] for start, end, _ in items(text))
