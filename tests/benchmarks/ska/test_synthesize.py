@@ -23,6 +23,7 @@ from kbkit.benchmarks.ska.tables.synthesize import formatted, synthesize
 from tests.examples import examples
 from tests.loops import each
 
+FIRST = ("Ba", "Do", "Fe", "Gi", "Ka", "Lu", "Mo", "Na")
 HEADER = ["Team", "City", "Country", "Won", "Lost", "Played", "Budget", "Founded", "Time", "Last final"]
 ROWS = [
     ["Reds", "Lyon", "France", "3", "1", "4", "$1,200,000", "1901", "1:02.44", "3rd"],
@@ -34,6 +35,9 @@ ROWS = [
     ["Garden City", "Porto", "Portugal", "1", "1", "2", "$310,000", "1908", "1:05.50", "7th"],
     ["Young Lions", "Nice", "France", "0", "3", "3", "$480,000", "1926", "1:06.31", "8th"],
 ]
+
+
+NAMES = [first + last for last in ("lan", "mir", "nos", "rat", "vek", "tor", "dun") for first in FIRST]
 
 
 def column(rows: Sequence[Sequence[str]], name: str) -> list[str]:
@@ -70,6 +74,21 @@ def test_values_keep_range_and_format(made: list[list[str]]) -> None:
     assert {cell[:4] for cell in column(made, "Time")} <= {cell[:4] for cell in column(ROWS, "Time")}
     assert len(set(column(made, "Time"))) > 2 * len(ROWS)  # the last group is another
     assert set(column(made, "Last final")) <= {f"{i}{e}" for i, e in enumerate(["th", "st", "nd", "rd"] + ["th"] * 8)}
+
+
+def test_rows_of_a_large_table_have_one_row_of_it() -> None:
+    places = [("Peru", "Andes", "Peruvian sol"), ("Nepal", "Himalayas", "Nepalese rupee"), ("Chad", "Tibesti", "Franc")]
+    rows = [[f"{name}a", str(1000 + 37 * n), *places[n * n % 3]] for n, name in enumerate(NAMES)]
+    new = synthesize(["Mountain", "Height", "Country", "Range", "Currency"], rows, 100, seed=1)
+    assert len(new) == 100
+    assert {tuple(row[2:]) for row in new} <= set(places)
+
+
+def test_adjectives_do_not_follow_a_name() -> None:
+    rows = [[f"{one}ia", f"Republic of {one}ia", f"{one}ian franc"] for one in NAMES[:24]]
+    new = synthesize(["Name", "Official name", "Currency"], rows, 30, seed=1)
+    assert all(row[1] == f"Republic of {row[0]}" for row in new)
+    assert {row[2] for row in new} <= {row[2] for row in rows}
 
 
 def test_the_same_seed_gives_the_same_rows(made: list[list[str]]) -> None:
