@@ -189,13 +189,10 @@ class KnowledgeBase:
         return self.stores.schema
 
     def info(self) -> dict[str, Any]:
-        """Return counts, average degree (2 edges / nodes), tokens, sizes, build times and versions as plain data.
-
-        Edges of symmetric relations count once.
-        """
+        """Return counts, average degree (2 edges / nodes), tokens, sizes, build times and versions as plain data."""
         from kbkit.graph.overview import info
 
-        return info(self.stores, self.manifest)
+        return info(self.schema, self.manifest, self.folder)
 
     def types(self) -> pl.DataFrame:
         """Return node types: type, nodes, other_nodes (of another primary type), attributes, sql_name, description."""

@@ -224,17 +224,15 @@ def summarize(context: typer.Context, path: Path, started: float) -> None:
     if context.obj.quiet:
         return
     from kbkit.directory.generations import tree_bytes
-    from kbkit.graph.overview import edge_count
     from kbkit.kb import KnowledgeBase
 
     with KnowledgeBase(path) as kb:
         schema, report, size = kb.schema, kb.manifest.report, tree_bytes(kb.folder)
-        edges = edge_count(kb.stores)
         vectors = kb.manifest.stores["vectors"].settings if "vectors" in kb.manifest.stores else {}
     texts = sum(field.texts for field in schema.text_fields)
     lines = [
         f"{path}: {plural(schema.nodes, 'node')} of {plural(len(schema.node_types), 'type')},"
-        f" {plural(edges, 'edge')} of {plural(len(schema.relations), 'relation')},"
+        f" {plural(schema.edges, 'edge')} of {plural(len(schema.relations), 'relation')},"
         f" {plural(texts, 'text')}; {size / 1e6:,.1f} MB in {time.perf_counter() - started:.1f} s"
     ]
     if tokens := vectors.get("tokens"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -9,25 +10,11 @@ import polars as pl
 from kbkit.directory.generations import tree_bytes
 from kbkit.directory.manifest import Manifest
 from kbkit.directory.workspace import Workspace
-from kbkit.schema import Schema, literal
-from kbkit.stores import Stores
+from kbkit.schema import Schema
 
 
-def edge_count(stores: Stores) -> int:
-    """Return the number of edges, those of symmetric relations once, though each is stored in both directions."""
-    both = [relation.name for relation in stores.schema.relations if relation.symmetric]
-    if not both:
-        return stores.schema.edges
-    mirrored = f"SELECT count(*) FROM edges WHERE relation IN ({', '.join(map(literal, both))}) AND head < tail"
-    return stores.schema.edges - int(stores.tables.rows(mirrored)[0][0])
-
-
-def info(stores: Stores, manifest: Manifest) -> dict[str, Any]:
-    """Return counts, average degree (2 edges / nodes), tokens, sizes, build times and versions as plain data.
-
-    Edges of symmetric relations count once.
-    """
-    schema, folder, edges = stores.schema, stores.folder, edge_count(stores)
+def info(schema: Schema, manifest: Manifest, folder: Path) -> dict[str, Any]:
+    """Return counts, average degree (2 edges / nodes), tokens, sizes, build times and versions as plain data."""
     stored = {"tables": "tables.duckdb"}
     sizes = {}
     for name in manifest.stores:
@@ -40,8 +27,8 @@ def info(stores: Stores, manifest: Manifest) -> dict[str, Any]:
         "generation": manifest.generation,
         "created": manifest.created,
         "nodes": schema.nodes,
-        "edges": edges,
-        "average_degree": round(2 * edges / schema.nodes, 2),
+        "edges": schema.edges,
+        "average_degree": round(2 * schema.edges / schema.nodes, 2),
         "texts": sum(f.texts for f in schema.text_fields),
         "tokens": sum(f.tokens for f in schema.text_fields),
         "types": types(schema).to_dicts(),

@@ -84,7 +84,7 @@ def test_recipe_new_writes_a_recipe_that_works(here: Run, tmp_path: Path, wordin
     (tmp_path / "friends.csv").write_text("a,b,since\n007,008,1950\n008,009,1962\n")
     done = here("ingest", "./club", "people.csv", "friends.csv", "-o", "my.kb", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    mentions(done.stderr, "my.kb | 3 nodes | 1 type | 2 edges | 1 relation | 2 texts")
+    mentions(done.stderr, "my.kb | 3 nodes | 1 type | 4 edges | 1 relation | 2 texts")
     with kbkit.open(tmp_path / "my.kb") as kb:
         assert_sound(kb)
         assert kb.schema.name == "club"
