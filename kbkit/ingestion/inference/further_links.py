@@ -11,7 +11,7 @@ from kbkit.ingestion.inference.looks import ProfiledColumn
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.table_link import TableLink
 from kbkit.ingestion.inference.unkeyed_links import FEWEST_NUMBERS, TELLING
-from kbkit.ingestion.inference.value_links import ValueLinks
+from kbkit.ingestion.inference.value_links import SURE, ValueLinks
 
 _WORD = 4
 """Mean length below which some equal texts are a coincidence: codes of two or three letters."""
@@ -91,7 +91,7 @@ class FurtherLinks(ValueLinks):
         if len(link.by) != 1 or self._shared.have_equal(table, column, link.columns[0]):
             return None
         score, missing, distinct, absent = self._score(table, column, self._tables[link.target], link.by[0])
-        if score <= 0 or missing or absent or distinct < FEWEST_NUMBERS:
+        if score < SURE or missing or absent or distinct < FEWEST_NUMBERS:
             return None
         return TableLink((column.name,), link.target, link.by, distinct=distinct)
 

@@ -50,9 +50,13 @@ def is_verbal(column: str) -> bool:
 @functools.cache
 def is_person(column: str) -> bool:
     """Return whether a column is named as a role of persons, or after who does something."""
+    return _is_role(column) or any(map(_is_doer, names.subject(column)[-1:]))
+
+
+def _is_role(column: str) -> bool:
+    """Return whether a column is named as a known role of persons."""
     subject = names.subject(column)
-    known = {" ".join(subject), *subject[-1:]} & (_ROLES | names.ROLES)
-    return bool(known) or any(map(_is_doer, subject[-1:]))
+    return not {" ".join(subject), *subject[-1:]}.isdisjoint(_ROLES | names.ROLES)
 
 
 def is_superior(column: str) -> bool:
@@ -73,7 +77,9 @@ def prior(column: ProfiledColumn) -> float:
     counts = names.is_plural(column.name) and not is_verbal(column.name)
     if column.look == "integer" and (is_quantity(column.name) or counts):
         return NEVER
-    if is_relational(column.name) or (column.look != "integer" and _is_participle(column.name)):
+    # The table of a supplier_id may be none of these.
+    of_kind = names.is_id(column.name) and is_person(column.name) and not _is_role(column.name)
+    if (is_relational(column.name) and not of_kind) or (column.look != "integer" and _is_participle(column.name)):
         return _RELATIONAL
     return _NEUTRAL
 

@@ -13,7 +13,7 @@ from kbkit.ingestion.inference.shared_values import PREVIEW
 from kbkit.ingestion.inference.table_link import TableLink
 from kbkit.ingestion.inference.unkeyed_links import UnkeyedLinks
 
-_SURE = 3.25
+SURE = 3.25
 """Score from which values are no coincidence."""
 _APART = 1.5
 """Least difference from the score of the next best table."""
@@ -49,7 +49,7 @@ class ValueLinks(UnkeyedLinks):
             for by in self._identifying(table, column, other)
             for score, link in self._scored(table, column, other, by)
         ]
-        scored = sorted((one for one in scored if one[0] >= _SURE), key=lambda one: -one[0])
+        scored = sorted((one for one in scored if one[0] >= SURE), key=lambda one: -one[0])
         others = [link.target for score, link in scored if scored[0][0] - score < _APART]
         if len(set(others)) > 1:
             if prior > 0:
