@@ -38,12 +38,8 @@ def unfit_bindings(
     """
     tree = template.tree()
     unfit = _idle(kb, tree, bindings, sizes) | _partial(kb, tree, types, bindings)
-    are_of_works = any(type_noun(kind or "").rpartition(" ")[2] in WORKS for kind in (*types.values(), template.answer))
-    is_by_chance = any(is_marker(kind or "") for kind in types.values()) or not (
-        are_of_works or any(kind is None or is_untyped(kind) or are_people(kind) for kind in types.values())
-    )
-    if is_by_chance and len(types) > 1:  # the tag of one film, the one neighbour of a country in a union
-        unfit |= {binding for binding, size in sizes.items() if size < 2}
+    if any(is_marker(kind or "") for kind in types.values()) and len(types) > 1:
+        unfit |= {binding for binding, size in sizes.items() if size < 2}  # the tag of one film is there by chance
     return unfit | _unfit_middles(kb, template, words, types, bindings)
 
 
