@@ -18,10 +18,12 @@ from kbkit.answers.syntax import (
     Superlative,
     ValueColumn,
 )
+from kbkit.english.words import inflections, lemmas_of
 from kbkit.questions.asked_kinds import AskedPlanner
 from kbkit.questions.clauses import AskedTarget, Most, is_type
 from kbkit.questions.expressions import compared_number, whole_number
 from kbkit.questions.label_option import LabelOption
+from kbkit.questions.lexicon import FAINT
 from kbkit.questions.measure_rules import MeasureRestriction
 from kbkit.questions.period_rules import PeriodLink
 from kbkit.questions.ways import NotReadError
@@ -237,7 +239,23 @@ class GroupPlanner(AskedPlanner):
                 return Aggregate("count", self._met(others[0]), (), (group,), order, most.count)
             count = self._count(kind, others[0])
             return Filter(Nodes(self.elements.types[kind].name), (Superlative("max" if sign > 0 else "min", count),))
-        is_period = isinstance(most.label, PeriodLink)
-        group = self._group(most.label) if is_period else self._group_of(self._attribute(most.label, [self.focus]))
+        if most.is_use:
+            verb = self.clauses.verbs.pop()
+            if not self._is_of_type(verb):
+                raise NotReadError(f"'{verb}'")  # which species we see most: animals, or visits
+        if isinstance(most.label, PeriodLink):
+            group = self._group(most.label)
+        else:
+            option = self._attribute(most.label, [self.focus])
+            if option.type != self.focus and not self._is_single(self.focus, option.type):
+                raise NotReadError(f"whether '{most.label.text}' is counted once for each")  # makes, with customers
+            group = self._group_of(option)
         order = (Order("count", sign > 0),)
         return Aggregate("count", tree, (), (group,), order, most.count)
+
+    def _is_of_type(self, verb: str) -> bool:
+        """Return whether nodes of the focus are what a verb makes: what was prescribed, of prescriptions."""
+        forms = {verb, *(form for lemma in lemmas_of(verb).get("VERB", ()) for form in inflections(lemma, "VBN"))}
+        return self.elements.typed and any(
+            self.elements.type_labels.similarity(form)[self.focus] >= FAINT for form in forms
+        )

@@ -145,6 +145,8 @@ class Planner(RelatedPlanner):
         columns = [o.type for link in self.clauses.groups for o in link.attributes()[:1] if o.score == 1]
         if self.clauses.head is not None:
             return self._of_head(self.clauses.head, context)
+        if (counted := self._counted_for_values()) in context:
+            return counted
         for target in totals:
             if target.label is not None:
                 if target.total == "count" and is_type(target.label):
@@ -167,6 +169,14 @@ class Planner(RelatedPlanner):
             head = self._head_of_values()
             return owners[0] if head is None else head
         raise NotReadError("the question does not say what it asks for")
+
+    def _counted_for_values(self) -> int:
+        """Return the only type whose values a question asks to be ranked by number: makes of vehicles; else -1."""
+        most = self.clauses.most
+        kinds = (
+            {o.type for o in most.label.attributes() if o.score == 1} if most and most.is_common and most.label else ()
+        )
+        return next(iter(kinds)) if len(kinds) == 1 else -1
 
     def _head_of_values(self) -> int | None:
         """Return the type of a plural value at the end of a question: *jurassic fossils* are specimens, not places."""

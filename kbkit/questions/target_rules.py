@@ -17,6 +17,7 @@ from kbkit.questions.absence_rules import absences, booleans, states, unrelated
 from kbkit.questions.act_rules import same_type
 from kbkit.questions.acts import Act
 from kbkit.questions.beginning_rules import beginning
+from kbkit.questions.category_rules import categories
 from kbkit.questions.clauses import AskedTarget, Clauses, L, Rewriter, is_type
 from kbkit.questions.comparison_rules import averages, comparisons, prices, ranges, verbs
 from kbkit.questions.condition_rules import values
@@ -299,6 +300,7 @@ def read_clauses(question: Question, links: list[QuestionLink], acts: Mapping[st
         comparisons,
         verbs,
         entities,
+        categories,
         rankings,
         on_average,
         totals,
