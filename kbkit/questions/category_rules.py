@@ -12,6 +12,28 @@ from kbkit.questions.question_link import QuestionLink
 from kbkit.questions.superlative_rules import whole
 
 _VARIETY = "(?:range|variety|selection|choice|assortment)"
+_BETWEEN = frozenset(
+    (
+        "is",
+        "are",
+        "was",
+        "were",
+        "do",
+        "does",
+        "did",
+        "has",
+        "have",
+        "had",
+        "we",
+        "you",
+        "they",
+        "for",
+        "from",
+        "in",
+        "to",
+    )
+)
+"""Words that say nothing between what is asked for and what is counted."""
 _FEW = rf"(?:(?P<few>{N}) )?"
 _THE = "(?:(?:the|our|all|their|its) )*"
 
@@ -37,21 +59,25 @@ def _counted(at: Rewriter) -> None:
     """``which insurer covers the most cats``, ``which two towns have the fewest owners``."""
 
     def use(match: re.Match[str]) -> str | None:
-        named, counted = at.linked(match["values"]), at.link(match["counted"])
+        named, counted, is_elsewhere = at.linked(match["values"]), at.link(match["counted"]), False
         if counted is None and named and is_plural(named[-1].text.casefold()):
             kinds = named[-1].value_types
         else:
             kinds = _kinds(counted)
         asked = _category(at.link(match["what"]), kinds) if kinds else None
+        if asked is None and kinds and counted is None:  # which town has the most dogs, of their owners
+            asked = _category(at.link(match["what"]))
+            is_elsewhere = True
         said = [] if asked is None else _said(at, asked, match["verb"])
         if asked is None or said is None:
             return None
         at.clauses.verbs += said
+        at.clauses.head = named[-1] if is_elsewhere else None
         _most(at, asked, match)
         return f"{match['what']} <S0> of {match['values']} {match['counted'] or ''}"
 
     at.apply(
-        rf"(?<=^ )(?:(?:in|from|at|to|for|by) )?(?:which|what) {_FEW}(?P<what>{L}) (?P<verb>(?:(?:\w+|{L}) ){{0,3}})"
+        rf"(?<=^ )(?:(?:in|from|at|to|for|by) )?(?:which|what) {_FEW}(?P<what>{L}) (?P<verb>(?:(?:\w+|{L}) ){{0,3}}?)"
         rf"{_THE}(?P<word>most|fewest)(?: of)? {_THE}(?P<values>(?:<V\d+> ?)*)(?P<counted>{L})?",
         use,
     )
@@ -64,9 +90,10 @@ def _said(at: Rewriter, asked: QuestionLink, phrase: str) -> list[str] | None:
         link = at.link(part) if part.startswith("<") else None
         word = part if link is None else link.text.casefold()
         is_faint = link is None or not link.labels or link.labels[0].score < 1 or link.labels == asked.labels
-        if not is_faint or (word not in FUNCTION_WORDS and "VERB" not in lemmas_of(word) and not verbs):
+        is_verb = "VERB" in lemmas_of(word) and word not in FUNCTION_WORDS
+        if not is_faint or not (is_verb or word in _BETWEEN):
             return None
-        verbs += [word] * (word not in FUNCTION_WORDS and "VERB" in lemmas_of(word))
+        verbs += [word] * is_verb
     return verbs
 
 
@@ -94,17 +121,18 @@ def _often(at: Rewriter) -> None:
     """``the three medicines we prescribe most often``, of prescriptions."""
 
     def use(match: re.Match[str]) -> str | None:
-        asked = _category(at.link(match["what"]))
-        if asked is None or match["verb"] in FUNCTION_WORDS or "VERB" not in lemmas_of(match["verb"]):
+        made, verb = at.link(match["type"]), match["verb"]
+        asked = _category(at.link(match["what"]), None if made is None else _kinds(made))
+        if asked is None or (verb and (verb in FUNCTION_WORDS or "VERB" not in lemmas_of(verb))):
             return None
-        at.clauses.verbs.append(match["verb"])
-        _most(at, asked, match, is_use=True)
+        at.clauses.verbs += [verb] * bool(verb)
+        _most(at, asked, match, is_use=bool(verb))
         return f"{match['what']} <S0>"
 
     often = "(?: often| frequently| commonly)?"
     at.apply(
-        rf"{_FEW}(?P<what>{L}) (?:that )?(?:(?:do|does|did|have|has) )?(?:we|they|you|people) (?P<verb>[a-z]+) "
-        rf"(?:the )?(?P<word>most|least){often}(?! <[LV]| [a-z]+ <[LV])",
+        rf"{_FEW}(?P<what>{L}) (?:that )?(?:(?:do|does|did|have|has) )?(?:we|they|you|people) "
+        rf"(?:(?P<verb>[a-z]+)|(?P<type>{L})) (?:the )?(?P<word>most|least){often}(?! <[LV]| [a-z]+ <[LV])",
         use,
     )
 

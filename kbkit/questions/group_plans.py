@@ -223,10 +223,20 @@ class GroupPlanner(AskedPlanner):
         found = AnswerSet(self.elements.session, values).value
         return isinstance(found, list) and len(found) == node_type.count
 
+    def _counted_for_values(self) -> int:
+        """Return the only type whose values a question asks to be ranked by number: makes of vehicles; else -1."""
+        most = self.clauses.most
+        kinds = (
+            {o.type for o in most.label.attributes() if o.score == 1} if most and most.is_common and most.label else ()
+        )
+        return next(iter(kinds)) if len(kinds) == 1 else -1
+
     def _commonest(self, tree: Expression, most: Most) -> Expression:
         """Return the most frequent values of an attribute with their number, or the nodes with most neighbours."""
         assert most.label is not None
         sign = most.adjective.sign
+        if self.clauses.groups or {*self._tokens} & {"each", "every", "per"}:
+            raise NotReadError("the most frequent of each")
         if is_type(most.label):
             kind = self._types_in([most.label])[0]
             around = {self.elements.all[hop].target for hop in self.elements.from_type(kind).tolist()}

@@ -170,14 +170,6 @@ class Planner(RelatedPlanner):
             return owners[0] if head is None else head
         raise NotReadError("the question does not say what it asks for")
 
-    def _counted_for_values(self) -> int:
-        """Return the only type whose values a question asks to be ranked by number: makes of vehicles; else -1."""
-        most = self.clauses.most
-        kinds = (
-            {o.type for o in most.label.attributes() if o.score == 1} if most and most.is_common and most.label else ()
-        )
-        return next(iter(kinds)) if len(kinds) == 1 else -1
-
     def _head_of_values(self) -> int | None:
         """Return the type of a plural value at the end of a question: *jurassic fossils* are specimens, not places."""
         values = [value for one in self.clauses.restrictions if not one.label for value in one.values]
