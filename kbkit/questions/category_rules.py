@@ -14,25 +14,10 @@ from kbkit.questions.superlative_rules import whole
 _VARIETY = "(?:range|variety|selection|choice|assortment)"
 _BETWEEN = frozenset(
     (
-        "is",
-        "are",
-        "was",
-        "were",
-        "do",
-        "does",
-        "did",
-        "has",
-        "have",
-        "had",
-        "we",
-        "you",
-        "they",
-        "for",
-        "from",
-        "in",
+        "is", "are", "was", "were", "do", "does", "did", "has", "have", "had", "we", "you", "they", "for", "from", "in",
         "to",
     )
-)
+)  # fmt: skip
 """Words that say nothing between what is asked for and what is counted."""
 _FEW = rf"(?:(?P<few>{N}) )?"
 _THE = "(?:(?:the|our|all|their|its) )*"

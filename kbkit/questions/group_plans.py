@@ -231,12 +231,16 @@ class GroupPlanner(AskedPlanner):
         )
         return next(iter(kinds)) if len(kinds) == 1 else -1
 
-    def _commonest(self, tree: Expression, most: Most) -> Expression:
+    def _commonest(self, tree: Expression, most: Most, plain: list[AskedTarget]) -> Expression:
         """Return the most frequent values of an attribute with their number, or the nodes with most neighbours."""
         assert most.label is not None
         sign = most.adjective.sign
         if self.clauses.groups or {*self._tokens} & {"each", "every", "per"}:
             raise NotReadError("the most frequent of each")
+        said = {option.attribute for option in most.label.labels}
+        for label in (target.label for target in plain):
+            if label is not None and not is_type(label) and said.isdisjoint(o.attribute for o in label.labels):
+                raise NotReadError(f"'{label.text}'")  # the most parts in stock
         if is_type(most.label):
             kind = self._types_in([most.label])[0]
             around = {self.elements.all[hop].target for hop in self.elements.from_type(kind).tolist()}

@@ -116,7 +116,7 @@ class Planner(RelatedPlanner):
         if self._has_best_of_groups(totals):
             return self._best_of_groups(tree, plain)
         if clauses.most is not None and clauses.most.is_common:
-            return self._commonest(tree, clauses.most)
+            return self._commonest(tree, clauses.most, plain)
         if totals:
             return self._total(tree, totals, plain)
         return self._listed(tree, [*plain, *self._of_groups()])

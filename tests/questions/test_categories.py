@@ -50,6 +50,7 @@ READ = {
     "Which supplier offers the most climbers?": _most("supplier", "habit = 'climber'"),
     "Which supplier offers the most shrubs?": _most("supplier", "habit = 'shrub'"),
     "Which county has the most climbers?": _most("county", "habit = 'climber'", tables=_GROWN),
+    "Which county has the fewest shrubs?": "SELECT 'Dorset', 2",
     # the superlative at the end
     "Which colour is the most common among climbers?": _most("colour", "habit = 'climber'"),
     "Which colour is the least common?": _most("colour", order=""),
@@ -63,6 +64,8 @@ READ = {
     "Which container do we purchase the least?": _most("container", order="", tables="purchase"),
 }
 REFUSED = {
+    "Which colour is the most common in each county?": "",
+    "Which supplier has the most plants in height?": "",
     "Which colour do we see most often?": "'see'",
     "Which supplier rejects the most climbers?": "rejects",
     "Which colour is most popular with growers with a full licence?": "",
