@@ -126,7 +126,6 @@ def test_links_of_d3_have_a_direction_if_they_show_one(tmp_path: Path, case: str
     written(tmp_path / "in", {"graph.json": json.dumps({"nodes": nodes, "links": links})})
     with kbkit.ingest("graph", str(tmp_path / "in"), out=tmp_path / "x.kb", stores=["tables"]) as kb:
         assert kb.schema.edges == stored
-        assert kb.info()["edges"] == len(links)
 
 
 def test_a_part_of_the_things_of_another_table_is_linked_to_them(tmp_path: Path) -> None:
