@@ -275,6 +275,16 @@ def unrelated(at: Rewriter) -> None:
         never,
     )
 
+    def at_all(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        if label is None or is_type(label) or not is_participle(label.text):
+            return None
+        at.clauses.verbs.append(label.text.casefold())
+        return at.restrict(Restriction(None, "none"))  # who never recorded anything, where others have that column
+
+    at.apply(
+        rf"{aux}{negation}(?:been |ever |yet |actually )*(?P<label>{L}) (?:anything|anyone|anybody)(?! <L)", at_all
+    )
     some = "(?:(?:in|from|to|for|on|at|with) )?(?:anything|anyone|anybody|any|at all|yet)(?: from us| yet| here)*"
     at.apply(rf"{aux}{negation}(?:been |ever |yet |actually )*(?P<label>{L}) {some}(?! <L)", by_verb)
     at.apply(rf"{aux}never (?:been |actually )?{verb}(?= $)", never)
@@ -344,6 +354,12 @@ def absences(at: Rewriter) -> None:
     some = f"(?<! not )(?<! t )(?<! never )(?:(?:that|which|who) )?(?:do |actually )?{have} (?:an?|any|some)"
     at.apply(rf"{some} (?P<label>{L})(?= (?:$|and|or|but|<S\d+>|<C\d+>))", present)
 
+    def said(match: re.Match[str]) -> str | None:
+        verb, label = at.link(match["verb"]), at.link(match["label"])
+        is_said = verb is not None and " " not in verb.text and is_participle(verb.text) and is_type(label)
+        return at.restrict(Restriction(label, "none")) if is_said else None  # hosts who haven't hosted any party
+
+    at.apply(rf"(?:(?:that|which|who) )?{do} (?:not|t)(?: ever| yet)? (?P<verb>{L}) (?:any|an|a) (?P<label>{L})", said)
     at.apply(rf"(?:{no}) (?P<label>{L})", use)
 
     def related(match: re.Match[str]) -> str | None:

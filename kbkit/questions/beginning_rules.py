@@ -10,6 +10,9 @@ from kbkit.english.question_words import ADJECTIVES, MONEY, PERSON_WORDS
 from kbkit.questions.clauses import SUPERLATIVE, L, N, Restriction, Rewriter, V, is_type
 from kbkit.questions.question_link import QuestionLink
 
+_RATES = ("hour", "day", "week", "month", "year", "night", "person", "head")
+"""What prices are for: *30 euros an hour*."""
+
 
 def beginning(at: Rewriter) -> None:
     """Read who or what is asked for and how, and leave out words that only introduce the question."""
@@ -94,14 +97,30 @@ def _owned(at: Rewriter) -> None:
 
 
 def _rates(at: Rewriter) -> None:
-    """``0.15 per sheet``, ``the phone number of Ann``, ``among graduates``."""
+    """``30 euros an hour``, ``0.15 per sheet``, ``the phone number of Ann``, ``among graduates``."""
 
     def numbered(match: re.Match[str]) -> str | None:
         return None if is_type(at.link(match["label"])) else f"{match['label']} of"  # the phone number of Ann
 
     at.apply(rf"(?P<label>{L}) numbers? of(?= {V})", numbered)
-    at.apply(rf"(?P<number>{N}(?: (?:{'|'.join(MONEY)}))?) per {L}(?! <N)", lambda m: m["number"])  # 0.15 per sheet
+    money = "|".join(MONEY)
+
+    def rated(match: re.Match[str]) -> str | None:
+        link = at.link(match["unit"])
+        return match["number"] if link is not None and link.text.casefold() in (*_RATES, "percent") else None
+
+    at.apply(rf"(?P<number>{N}(?: (?:{money}))?) (?:an?|per) (?:{'|'.join(_RATES)})", lambda m: m["number"])
+    at.apply(rf"(?P<number>{N}(?: (?:{money}))?) (?:(?:an?|per) )?(?P<unit>{L})", rated)
+    at.apply(rf"(?P<number>{N}(?: (?:{money}))?) per {L}(?! <N)", lambda m: m["number"])  # 0.15 per sheet
     among = r"among(?: all)?(?: (?:the|our|your|these))?"
+
+    def again(match: re.Match[str]) -> str | None:
+        kinds = [at.link(sign) for sign in re.findall(L, match.string[: match.start()])]
+        own = at.link(match["type"])
+        is_same = any(is_type(one) and one.types()[0].type == own.types()[0].type for one in kinds if one and own)
+        return "" if is_type(own) and is_same else None  # the major with the highest rate among graduates
+
+    at.apply(rf"{among} (?P<type>{L})(?= $)", again)
     at.apply(rf"number of (?P<value>{V}) {among} (?P<type>{L})", lambda m: f"number of {m['type']} {m['value']}")
     at.apply(rf"(?P<label>{L}) (?:that |which )?(?:it|they) (?:is|are|was|were)(?= <L)", lambda m: m["label"])
 

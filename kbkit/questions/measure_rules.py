@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from kbkit.answers.syntax import Comparison, Condition, PathFunction, Value
-from kbkit.english.question_words import EXTREMES, FUNCTION_WORDS, PAYING, TOTALS, Adjective
+from kbkit.english.question_words import EXTREMES, FUNCTION_WORDS, PAYING, SUPERLATIVES, TOTALS, Adjective
 from kbkit.english.words import may_be_verb
 from kbkit.questions.attribute_tests import AttributeTests, ConditionPart
-from kbkit.questions.clauses import L, Restriction, Rewriter, V, is_type
+from kbkit.questions.clauses import SUPERLATIVE, L, Restriction, Rewriter, V, is_type
 from kbkit.questions.condition_rules import COMPARED, comparison
 from kbkit.questions.expressions import compared_number, year
 from kbkit.questions.label_option import LabelOption
@@ -41,6 +41,7 @@ class MeasureRestriction(Restriction):
 def measures(at: Rewriter) -> None:
     """Read the conditions on averages, totals and extremes of neighbours, and on two numbers of them."""
     _totals(at)
+    _extremes(at)
     _sums(at)
     _numbers(at)
 
@@ -81,6 +82,32 @@ def _totals(at: Rewriter) -> None:
         use,
     )
 
+    def summed(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        if label is None or not label.attributes():
+            return None
+        total = "avg" if match["total"].startswith("average") else "sum"
+        return _read(
+            at, match, comparison(match["op"]), MeasureRestriction(label, "", at.linked(match["number"]), total=total)
+        )
+
+    verbs = "totals?|adds? up to|sums? (?:up )?to|averages?"
+    at.apply(rf"{_OF}whose (?P<label>{L}) (?P<total>{verbs}) {_COMPARED}", summed)
+
+
+def _extremes(at: Rewriter) -> None:
+    """``teams whose oldest player is over 40``."""
+
+    def use(match: re.Match[str]) -> str | None:
+        items, adjective = at.link(match["items"]), SUPERLATIVES[match["word"]]
+        if not is_type(items) or not adjective.nouns:
+            return None
+        number, total = at.linked(match["number"]), "max" if adjective.sign > 0 else "min"
+        restriction = MeasureRestriction(None, "", number, adjective=adjective, total=total, items=items)
+        return _read(at, match, comparison(match["op"]), restriction)
+
+    at.apply(rf"{_OF}{_OWN}(?P<word>{SUPERLATIVE}) (?P<items>{L}) {_COMPARED}", use)
+
 
 def _sums(at: Rewriter) -> None:
     """``customers who spent more than 100 in total``, ``members with over 3 in fines altogether``.
@@ -103,6 +130,7 @@ def _sums(at: Rewriter) -> None:
     amount = rf"{COMPARED}(?: (?:in )?(?P<label>{L}))?"
     subject = rf"(?:{_OF}|(?:(?<=^ )|(?<=^ and )|(?<=^ so ))who )"
     at.apply(rf"{subject}{verb}{amount} {_ALTOGETHER}", use)
+    at.apply(rf"{subject}{verb}(?:a total of|{_ALTOGETHER}) {amount}", use)
 
 
 def _numbers(at: Rewriter) -> None:

@@ -116,6 +116,10 @@ def pairs(at: Rewriter) -> None:
             return None
         return at.restrict(PairRestriction(other, op, operand="pair", other=other, compared=compared, is_price=True))
 
+    def plain(match: re.Match[str]) -> str | None:
+        link = at.link(match["word"])
+        return link.text.casefold() if link and re.fullmatch(_THAN, link.text.casefold()) else None
+
     mine, other = rf"{_OWN}(?P<mine>{L})", rf"{_ITS}(?P<other>{L})"
 
     def late(match: re.Match[str]) -> str | None:
@@ -130,6 +134,7 @@ def pairs(at: Rewriter) -> None:
         return f"{sign} {'' if before is None or (is_said and not is_dated) else match['before']}"
 
     at.apply(rf"(?:(?P<before>{L}) (?:(?:something|anything|things|it|them) )?)?(?P<late>{L})", late)
+    at.apply(rf"(?P<word>{L})(?= than {other} )", plain)  # higher, where a column is called high
     kind = rf" (?:(?:the|a|an|their|his|her|its|any|some) )?(?P<kind>{L})"
     value = rf" of (?:the )?(?P<value>(?:<L\d+> )?{V})"
     op = rf"(?: for)? {BE}(?P<op>{_OP})"

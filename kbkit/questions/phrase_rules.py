@@ -9,7 +9,7 @@ from kbkit.english.question_words import CLASSES
 from kbkit.english.words import is_participle as is_past
 from kbkit.english.words import is_plural, lemmas_of
 from kbkit.questions.absence_rules import is_boolean
-from kbkit.questions.clauses import L, Rewriter, V, is_type
+from kbkit.questions.clauses import SUPERLATIVE, L, Rewriter, V, is_type
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.units import UNITS
 
@@ -28,11 +28,14 @@ _WHOLE = (
 
 
 def asides(at: Rewriter) -> None:
-    """``in our database``, ``which films do we have``, ``staff members``."""
+    """``on file``, ``in our database``, ``which films do we have``, ``staff members``."""
+    at.apply(r"(?:on|in) (?:file|record|existence|circulation)", lambda _: "")
     at.apply(r"(?:take|takes|took|taken) (?:charge|care|part|hold) (?:of|in)", lambda _: "had")
     at.apply(r"(?P<verb>own|owns|owned|owning) (?:a |any |some )?(?:part|share|stake)s? (?:of|in)", lambda m: m["verb"])
+    at.apply(r"anywhere(?= $)", lambda _: "")
     their = "(?:(?:our|your|my|the|this|these|all) )+"
     at.apply(rf"(?:on|in|from|of) {their}(?:{_DATA})(?= (?:$|who|that|which))", lambda _: "")
+    at.apply(rf"(?:on|in|at|of|for) (?:our|my|your) (?:{_WHOLE})(?= $)", lambda _: "")
     own = rf"(?<= )(?P<phrase>(?:in|at|from|near|around) (?:my|our|your)) (?:(?P<label>{L})|(?P<word>[a-z]+))(?= )"
     for match in re.finditer(own, at.text):
         label = at.link(match["label"])
@@ -49,6 +52,7 @@ def asides(at: Rewriter) -> None:
         rf"(?P<label>{L}) (?:the|our|us|with us)(?: (?:{_WHOLE}|(?P<whole>{V})))?(?! (?:of|<[LV]))", ours
     )  # joined the team
     at.apply(rf"(?<= of )(?:every|each)(?= (?:{V} )+{L} )", lambda _: "")  # of every Lowton player
+    at.apply(r"members? of (?:the |our )?(?=<L)", lambda _: "")
 
     def members(match: re.Match[str]) -> str | None:
         return match["type"] if is_type(at.link(match["type"])) else None
@@ -73,7 +77,15 @@ def asides(at: Rewriter) -> None:
         dated,
     )
 
+    at.apply(rf"single (?={SUPERLATIVE} )", lambda _: "")
     _done(at)
+
+    def headed(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        options = label.attributes()[:1] if label is not None and not is_type(label) else []
+        return match["label"] if any(not one.is_number and not one.is_boolean for one in options) else None
+
+    at.apply(rf"(?P<label>{L}) (?:address|addresses|names?)(?! (?:of|<))", headed)
     _of_kinds(at)
 
 
@@ -112,6 +124,15 @@ def _done(at: Rewriter) -> None:
         return match["label"] if is_number and is_said and not is_boolean(done) else None
 
     at.apply(rf"(?P<label>{L}) (?P<done>{L})(?= (?:by|per|for each|$))", dropped)
+
+
+def ever(at: Rewriter) -> None:
+    """``the highest rate anybody ever paid``: of all that there are."""
+    if at.clauses.most is not None or any(target.total in ("max", "min") for target in at.clauses.targets):
+        someone = "(?:(?:anybody|anyone|somebody|someone|we|you|has|have|had|that|was|been) )*"
+        at.apply(
+            rf"{someone}ever (?:been )?(?:made|recorded|seen|known|paid|set|measured|given|registered)", lambda _: ""
+        )
 
 
 def ranks(at: Rewriter) -> None:

@@ -10,6 +10,7 @@ from kbkit.english.question_words import (
     FREQUENT,
     FUNCTION_WORDS,
     ORDINALS,
+    PRICES,
     SUPERLATIVES,
     TENURE,
     TOTALS,
@@ -38,6 +39,8 @@ _OF_TIME = ("late", "early", "old", "new")
 """Adjectives that have superlatives of one word, so that after *most* they say something else."""
 _SHORT = 5
 """Letters of adjectives that hardly follow *most*."""
+_NOUNS = {**dict.fromkeys(("people", "inhabitants", "residents"), ("population", "inhabitants")), "money": PRICES}
+"""What nouns that few attributes have count."""
 
 
 def whole(number: QuestionLink) -> int:
@@ -81,6 +84,14 @@ def adverbs(at: Rewriter) -> None:
     word, verb = rf"(?:the )?(?P<word>most|least){often}", r"(?P<verb>[a-z]+)"
     at.apply(rf"(?P<type>{L}) (?:(?:that|which|is|are|was|were|gets?|been|has|have) )*{verb} {word}(?= $)", used)
     at.apply(rf"{word} {verb} (?P<type>{L})", used)
+
+    def people(match: re.Match[str]) -> str | None:
+        if at.clauses.most is not None:
+            return None
+        at.clauses.most = Most(None, Adjective(SUPERLATIVES[match["word"]].sign, _NOUNS[match["noun"]]))
+        return "<S0>"
+
+    at.apply(rf"(?:the )?(?P<word>most|fewest|least) (?P<noun>{'|'.join(_NOUNS)})(?! (?:in|on) )", people)
 
     def money(match: re.Match[str]) -> str | None:
         label = at.link(match["label"])
@@ -137,6 +148,22 @@ def _by_verbs(at: Rewriter) -> None:
     at.apply(rf"{been}(?P<label>{L}) (?:here |for us |with us )?(?:the )?longest(?= $)", stayed)
 
 
+def _by_who(at: Rewriter) -> None:
+    """``who earns the most``, ``outages that cost us the least``: of the number that the verb is about."""
+
+    def said(match: re.Match[str]) -> str | None:
+        verb = match["verb"]
+        if at.clauses.most is not None or verb in FUNCTION_WORDS or verb in ADJECTIVES or not may_be_verb(verb):
+            return None
+        at.clauses.most = Most(None, Adjective(SUPERLATIVES[match["word"]].sign, (verb, stem(verb))))
+        return f"{match['who']} <S0>"
+
+    who = "who|that|which" if not at.clauses.is_who else "who"
+    be = "(?:(?:is|are|was|were|gets?|got|has|have|been) )*"
+    whom = "(?:(?:us|me|you|them) )?(?:the )?"
+    at.apply(rf"(?P<who>{who}) {be}(?P<verb>[a-z]+) {whom}(?P<word>most|least)(?= (?:$|<C))", said)
+
+
 def most_among(at: Rewriter) -> None:
     """``in the most horror films``, ``the fewest westerns``: the most nodes that have a value."""
 
@@ -157,6 +184,7 @@ def most_among(at: Rewriter) -> None:
 def superlatives(at: Rewriter) -> None:
     """``the 3 largest``, ``top 5 films by gross``, ``the most songs``, ``the most common genre``."""
     _by_verbs(at)
+    _by_who(at)
 
     def use(match: re.Match[str]) -> str | None:
         if at.clauses.most is not None:

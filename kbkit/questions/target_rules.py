@@ -30,7 +30,7 @@ from kbkit.questions.occurrence_rules import occurrences
 from kbkit.questions.of_two_rules import of_two
 from kbkit.questions.pair_rules import pairs
 from kbkit.questions.period_rules import period_links, periods
-from kbkit.questions.phrase_rules import asides, ranks
+from kbkit.questions.phrase_rules import asides, ever, ranks
 from kbkit.questions.question import Question
 from kbkit.questions.question_link import QuestionLink
 from kbkit.questions.ranking_rules import rankings
@@ -316,6 +316,7 @@ def read_clauses(question: Question, links: list[QuestionLink], acts: Mapping[st
         amounts,
     ):
         rule(at)
+    ever(at)
     periods(at, _groups)
     _owners_and_targets(at)
     numbers_left(at)
