@@ -354,12 +354,6 @@ def absences(at: Rewriter) -> None:
     some = f"(?<! not )(?<! t )(?<! never )(?:(?:that|which|who) )?(?:do |actually )?{have} (?:an?|any|some)"
     at.apply(rf"{some} (?P<label>{L})(?= (?:$|and|or|but|<S\d+>|<C\d+>))", present)
 
-    def said(match: re.Match[str]) -> str | None:
-        verb, label = at.link(match["verb"]), at.link(match["label"])
-        is_said = verb is not None and " " not in verb.text and is_participle(verb.text) and is_type(label)
-        return at.restrict(Restriction(label, "none")) if is_said else None  # hosts who haven't hosted any party
-
-    at.apply(rf"(?:(?:that|which|who) )?{do} (?:not|t)(?: ever| yet)? (?P<verb>{L}) (?:any|an|a) (?P<label>{L})", said)
     at.apply(rf"(?:{no}) (?P<label>{L})", use)
 
     def related(match: re.Match[str]) -> str | None:

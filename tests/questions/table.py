@@ -124,6 +124,10 @@ WORLD: dict[str, tuple[str, str]] = {
         "SELECT head FROM e JOIN mountain m ON m.id = head_id WHERE r = 'lies_in' AND tail = 'Nepal'"
         " ORDER BY height_m DESC LIMIT 1",
     ),
+    "bound on the superlative of neighbours": (
+        "countries whose longest river is over 3000 km",
+        "SELECT DISTINCT tail FROM e JOIN river ON river.id = head_id WHERE r = 'flows_through' AND length_km > 3000",
+    ),
     "superlative over two hops": (
         "What is the longest river in Africa?",
         "SELECT DISTINCT e.head, length_km FROM e JOIN e c ON c.head_id = e.tail_id AND c.tail = 'Africa'"

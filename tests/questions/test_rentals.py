@@ -1,4 +1,4 @@
-"""Questions about what was late, in units that columns tell, without a value, and with words that say nothing.
+"""Questions about what was late, in units that columns tell, without a value, of sums, and with words that say nothing.
 
 Golds are SQL over a shop for tools that the test writes. The refused questions are near misses of those that are read.
 """
@@ -47,6 +47,16 @@ READ = {
     # how, and what says nothing
     "How did Ann Lee hear about us?": "select 'advert'",
     "tools that were never actually rented": "select 'Planer'",
+    "tools on file": "select tool from tool",
+    "what is the deposit value for rental 11 at our shop": "select 50",
+    "the highest deposit value anybody ever paid": "select 80",
+    # what neighbours add up to, and the greatest of them
+    "persons whose deposit value totals over 100": "select 'Cy Fox'",
+    "persons whose deposit values add up to more than 100": "select 'Cy Fox'",
+    "persons with a total of over 100 in deposits": "select 'Cy Fox'",
+    "tools whose largest deposit is over 60": "select 'Mower'",
+    # of two relations, the one that the verb says
+    "persons who haven't rented any tool": "select 'Ann Lee'",
     # an amount that is added up for each group
     "deposit value by kind of rental": "select kind, sum(deposit_value) from rental group by 1",
 }
