@@ -117,7 +117,7 @@ def truncated(kb: KnowledgeBase, root: Operator) -> str:
     """Return a relation of an expression of which a source lists the first few values of a node only, or "".
 
     *Films that star X* would leave out those in which X is the fourth actor, and *actors in films by X* all but three
-    of each. A label may be named: *tagged 'heist'* is said of the films with that tag, not of all films about one.
+    of each. A label may be named: *tagged 'heist'* asks for the films with that tag, not for all films about one.
     """
     for hop in (operator for operator in operators(root) if isinstance(operator, Hop)):
         ways = [(move.relation, move.forward) for move in hop.moves]

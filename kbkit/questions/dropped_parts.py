@@ -54,7 +54,7 @@ _PAYING_MOST = re.compile(rf"\b({'|'.join(sorted(PAYING))}) (?:the )?(?:most|lea
 _ASKED_KIND = re.compile(r"(?:which|what) ([^\W\d_]+)\b|(?:who|what|which) (?:is|are|was|were) the \w+'s (\w+)\b")
 _OF_ONE = ("avg", "min", "max", "sum")
 _COPULAS = ("is", "are", "was", "were", "be", "being", "been", "all", "not", "t", "fully", "completely")
-"""Words before what is said of nodes: *recipes that are vegan*."""
+"""Words before a property of nodes: *recipes that are vegan*."""
 _SIDES = 2
 """Sides of one difference."""
 _COLUMNS = 2

@@ -264,7 +264,7 @@ class EdgeEnds:
         return []
 
     def _noun(self, relation: Relation, rest: WordsBeside) -> list[int]:
-        """Return where a noun of a relation is said that has one number: its *population* in 2020, of ``people``."""
+        """Return the places of a noun for the only number of a relation: *population* in 2020, of its ``people``."""
         if len(relation.attributes) > 1 or not is_number(relation.attributes[0].type):
             return []
         types = self._known_types(*(kind for pair in relation.signatures for kind in (pair.head, pair.tail)))

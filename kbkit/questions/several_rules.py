@@ -53,12 +53,7 @@ def _of_period(at: Rewriter) -> None:
         is_month = _is_month(at, match["period"])
         return f"in {match['year']} {match['each']} {match['period']}" if is_month else None
 
-    at.apply(
-        rf"(?P<each>in (?:each|every)|per|by) (?P<period>month|{L}) (?:of|in) (?P<year>{N})",
-        lambda match: (
-            f"in {match['year']} {match['each']} {match['period']}" if _is_month(at, match["period"]) else None
-        ),
-    )
+    at.apply(rf"(?P<each>in (?:each|every)|per|by) (?P<period>month|{L}) (?:of|in) (?P<year>{N})", use)
 
 
 def _is_month(at: Rewriter, sign: str) -> bool:

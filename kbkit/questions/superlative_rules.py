@@ -27,7 +27,6 @@ _DIRECTION = (
     "ascending|descending|increasing|decreasing|reverse alphabetical|alphabetical|alphabetic|lexicographical|"
     "lexicographic|chronological|asc|desc"
 )
-_SUMS = "|".join(TOTALS)
 _MOST = 2.0**31 - 1
 """Limit on how many nodes are asked for."""
 _DESCENDING = ("descending", "decreasing", "reverse", "desc")

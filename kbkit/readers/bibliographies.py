@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kbkit.errors import BadInputError, reason
-from kbkit.readers.whole_files import content_of
+from kbkit.readers.whole_files import text_of
 
 MAX_BYTES = 256 << 20
 """Maximum bytes of a file, decompressed."""
@@ -41,11 +41,7 @@ _COMMAND = re.compile(r"\\[A-Za-z]+\*?\s*")
 
 def read(path: Path) -> list[dict[str, Any]]:
     """Return the entries of a file. Raises :class:`BadInputError` for invalid and large files."""
-    content = content_of(path, MAX_BYTES, "BibTeX")
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = content.decode("latin-1")
+    text = text_of(path, MAX_BYTES, "BibTeX")
     known, entries = dict(_MONTHS), []
     place = 0
     while start := _START.search(text, place):

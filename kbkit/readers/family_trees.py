@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kbkit.errors import BadInputError
-from kbkit.readers.whole_files import content_of
+from kbkit.readers.whole_files import text_of
 
 MAX_BYTES = 128 << 20
 """Maximum bytes of a file, decompressed."""
@@ -56,22 +56,13 @@ class _Line:
 
 def read(path: Path) -> dict[str, list[dict[str, Any]]]:
     """Return the records by the names of their lists. Raises :class:`BadInputError` for invalid and large files."""
-    tops = _lines(path, _decoded(content_of(path, MAX_BYTES, "GEDCOM")))
+    tops = _lines(path, text_of(path, MAX_BYTES, "GEDCOM"))
     notes = {one.pointer: one.value for one in tops if one.tag in ("NOTE", "SNOTE") and one.pointer}
     found: dict[str, list[dict[str, Any]]] = {}
     for top in tops:
         if top.tag in _LISTS and top.pointer:
             found.setdefault(_LISTS[top.tag], []).append(_record(top, notes))
     return found
-
-
-def _decoded(content: bytes) -> str:
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return content.decode("utf-16", errors="replace")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return content.decode("cp1252", errors="replace")
 
 
 def _lines(path: Path, text: str) -> list[_Line]:

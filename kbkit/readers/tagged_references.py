@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kbkit.errors import BadInputError
-from kbkit.readers.whole_files import content_of
+from kbkit.readers.whole_files import text_of
 
 MAX_BYTES = 256 << 20
 """Maximum bytes of a file, decompressed."""
@@ -40,11 +40,7 @@ _YEAR = re.compile(r"\d{4}\b")
 
 def read(path: Path) -> list[dict[str, Any]]:
     """Return the references in a file. Raises :class:`BadInputError` for invalid and large files."""
-    content = content_of(path, MAX_BYTES, "bibliographies")
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = content.decode("windows-1252", errors="replace")
+    text = text_of(path, MAX_BYTES, "bibliographies")
     is_ris = path.name.lower().removesuffix(".gz").endswith(".ris")
     return [_reference(fields, _RIS if is_ris else _REFER) for fields in _records(path, text, is_ris=is_ris)]
 

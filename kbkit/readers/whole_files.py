@@ -22,3 +22,14 @@ def content_of(path: Path, limit: int, kind: str, remedy: str = "") -> bytes:
         hint = f"The maximum of {kind} is {limit:,} bytes" + (f". {remedy}" if remedy else "")
         raise BadInputError(f"{path} is too large", hint)
     return content
+
+
+def text_of(path: Path, limit: int, kind: str) -> str:
+    """Return the text of a file in UTF-8, in UTF-16 with its mark, or else in Windows-1252; see :func:`content_of`."""
+    content = content_of(path, limit, kind)
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return content.decode("utf-16", errors="replace")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("cp1252", errors="replace")

@@ -19,7 +19,6 @@ from kbkit.benchmarks.report import beside
 from kbkit.errors import BadInputError, Command, KbError
 
 COLUMNS = ("dataset", "entities", "facts", "types", "predicates", "questions_per_fact")
-_BATCH = 5_000
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,6 @@ the fraction of all nodes: *vampire films that are not horror films*."""
 _SOME = 0.15
 """Fraction of the members of each category that must be in the excluded one too, half as many times more than of all
 nodes."""
-_NEARLY = 0.9
-"""Fraction of the nodes with a value, relative to the most frequent family, from which nearly all have one."""
 _BROAD = 0.1
 """Probability that two things share their value, from which a family is general, as continents are."""
 _ONE = 1.05

@@ -1,4 +1,4 @@
-"""Lists whose elements become nodes although nobody asked: names that rows share, where nothing else relates rows."""
+"""Lists whose elements become nodes by themselves: names that rows share, where nothing else relates rows."""
 
 from __future__ import annotations
 
