@@ -10,7 +10,6 @@ import io
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
@@ -80,7 +79,7 @@ def detect(path: Path, *, no_header: bool = False) -> Dialect:
     if len(start) == _SAMPLE:  # without the last, incomplete line
         text = text[: text.rfind("\n") + 1] or text
     delimiter = sign or _delimiter(text)
-    quote = '"' if delimiter != "\t" or _is_quoted(text) or _is_quoted_later(path, encoding) else ""
+    quote = '"' if delimiter != "\t" or _is_quoted(text) or _is_quoted_later(path, encoding, text) else ""
     escape = "\\" if quote and _is_escaped(text, delimiter, quote) else ""
     rows = _rows(text, delimiter, quote, escape)
     skip = 0 if no_header else _titles(rows)
@@ -153,33 +152,39 @@ def _is_quoted(text: str) -> bool:
     return len({len(row) for row in quoted}) == 1 and (len({len(row) for row in plain}) > 1 or next(whole, "") != "")
 
 
-def _is_quoted_later(path: Path, encoding: str) -> bool:
-    """Return whether fields of a file with tabs whose first rows have no quotes are in quotes in later ones: every row
-    has as many fields then, and a field has a delimiter, a line break or a doubled quote in it.
+def _is_quoted_later(path: Path, encoding: str, text: str) -> bool:
+    """Return whether fields of a file with tabs whose first rows (``text``) have no quotes are in quotes in later ones:
+    every row has as many fields then, and a field has a delimiter, a line break or a doubled quote in it.
     """
     with _open(path) as handle:
-        chunks = iter(functools.partial(handle.read, _CHUNK), b"")
-        if encoding != "utf-16" and not any(b'"' in chunk for chunk in chunks):
+        if not any(b'"' in chunk for chunk in iter(functools.partial(handle.read, _CHUNK), b"")):
             return False
-    try:
-        widths = _widths(path, encoding, quoting=csv.QUOTE_MINIMAL)
-        first = next(widths, ())
-        if not first or any(width != first[0] for width, _ in widths):
+    import duckdb
+
+    known = {"utf-8": "utf-8", "utf-16": "utf-16"}.get(encoding, "latin-1")
+    columns = {f"c{at}": "VARCHAR" for at in range(text.partition("\n")[0].count("\t") + 1)}
+    kinds = ", ".join(f"{name}: '{kind}'" for name, kind in columns.items())
+
+    def rows(quote: str) -> str:
+        return (
+            f"read_csv($path, delim = '\t', quote = '{quote}', escape = '{quote}', header = false, auto_detect = false,"
+            f" encoding = '{known}', columns = {{{kinds}}})"
+        )
+
+    with duckdb.connect() as con:
+        try:
+            con.execute(f"SELECT count(*) FROM {rows(chr(34))}", {"path": str(path)}).fetchall()
+        except duckdb.Error:  # a row has another number of fields, or quotes have no end
             return False
-        return any(width != first[0] or doubled for width, doubled in _widths(path, encoding, quoting=csv.QUOTE_NONE))
-    except csv.Error:  # a field beyond the limit, as quotes without an end make it
-        return False
+        doubled = " OR ".join(f"bool_or(regexp_full_match({name}, '{_DOUBLED}'))" for name in columns)
+        try:
+            found = con.execute(f"SELECT {doubled} FROM {rows('')}", {"path": str(path)}).fetchall()
+        except duckdb.Error:
+            return True
+    return found == [(True,)]
 
 
-def _widths(path: Path, encoding: str, *, quoting: Any) -> Iterator[tuple[int, bool]]:
-    """Yield the number of fields of each row of a file with tabs, and whether one is in quotes with doubled ones."""
-    with _open(path) as handle, io.TextIOWrapper(handle, encoding, errors="replace", newline="") as lines:
-        for row in csv.reader(lines, delimiter="\t", quoting=quoting):
-            if row:
-                yield len(row), any('""' in field and _DOUBLED.fullmatch(field) for field in row)
-
-
-_DOUBLED = re.compile(r'"(?:[^"]|"")*""(?:[^"]|"")*"')
+_DOUBLED = '"([^"]|"")*""([^"]|"")*"'
 
 
 def _is_escaped(text: str, delimiter: str, quote: str) -> bool:
