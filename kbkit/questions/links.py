@@ -253,12 +253,7 @@ class Linker:
         if words == ["people"] and (not labels or labels[0].score < WHOLE_LABEL) and _selects(question, span[-1] + 1):
             kinds = tuple(map(LabelOption, self.elements.people))
             return QuestionLink(span[0], span[-1] + 1, text, kinds) if len(kinds) == 1 else None
-        if words == ["people"] and not labels and not self.elements.people:
-            labels = self._labels.labelled(["population"])
-        if not labels and len(words) <= MAX_LABEL and not {*words} & _DETERMINERS:
-            labels = self._labels.initials(words)
-        if len(words) == 1 and (not labels or labels[0].score < 1):
-            labels = self._of_word(words[0], labels)
+        labels = self._with_parts(words, labels)
         is_signed = not text.replace(" ", "").isalnum()
         values = tuple(self.values.named(folded_words(text).split() if is_signed else words))
         if len(text) < _MAX_SHORT or (len(text) == _MAX_SHORT and not lemmas_of(text.casefold())):
@@ -286,6 +281,14 @@ class Linker:
         if values or nodes:
             return QuestionLink(span[0], span[-1] + 1, text, (), values, nodes)
         return None
+
+    def _with_parts(self, words: list[str], labels: tuple[LabelOption, ...]) -> tuple[LabelOption, ...]:
+        """Return the labels of words, or else those that their initials or one word of a label call."""
+        if words == ["people"] and not labels and not self.elements.people:
+            labels = self._labels.labelled(["population"])
+        if not labels and len(words) <= MAX_LABEL and not {*words} & _DETERMINERS:
+            labels = self._labels.initials(words)
+        return self._of_word(words[0], labels) if len(words) == 1 and (not labels or labels[0].score < 1) else labels
 
     def _number(self, span: range, words: list[str], text: str) -> QuestionLink | None:
         """Return the link of a number, with its unit if some attribute is measured in such units."""

@@ -41,9 +41,25 @@ def _alone(at: Rewriter) -> None:
     at.apply(rf"{aux}(?:(?P<verb>[a-z]+) )?{only} (?P<value>{N}) (?P<label>{L})", alone)  # who made only one film
 
 
+def _ranked(at: Rewriter) -> None:
+    """``fifth graders``, of a grade."""
+
+    def ranked(match: re.Match[str]) -> str | None:
+        label, nth = at.link(match["label"]), match["nth"]
+        number = ORDINALS.get(nth) or int(nth[:-2])
+        if label is None or is_type(label) or not label.labels or not label.labels[0].is_number:
+            return None
+        value = QuestionLink(label.first, label.last, nth, number=str(number))
+        return at.restrict(Restriction(label, "=", (value,)))
+
+    nth = rf"(?P<nth>{'|'.join(ORDINALS)}|\d+(?:st|nd|rd|th))"
+    at.apply(rf"(?:in )?(?:the )?{nth} (?P<label>{L})", ranked)
+
+
 def equal_numbers(at: Rewriter) -> None:
     """``4 cylinders``, ``born in 1948 or 1949``."""
     _alone(at)
+    _ranked(at)
 
     def restricted(label: QuestionLink | None, match: re.Match[str], adjective: Adjective | None = None) -> str:
         values = at.linked(match["value"])
@@ -87,16 +103,6 @@ def equal_numbers(at: Rewriter) -> None:
             return None
         return restricted(None, match, Adjective(1, (units.pop(),)))  # streets that are 20 mph
 
-    def ranked(match: re.Match[str]) -> str | None:
-        label, nth = at.link(match["label"]), match["nth"]
-        number = ORDINALS.get(nth) or int(nth[:-2])
-        if label is None or is_type(label) or not label.labels or not label.labels[0].is_number:
-            return None
-        value = QuestionLink(label.first, label.last, nth, number=str(number))
-        return at.restrict(Restriction(label, "=", (value,)))  # fifth graders, of a grade
-
-    nth = rf"(?P<nth>{'|'.join(ORDINALS)}|\d+(?:st|nd|rd|th))"
-    at.apply(rf"(?:in )?(?:the )?{nth} (?P<label>{L})", ranked)
     no = rf"(?P<not>{NO} )?"
     at.apply(rf"(?P<label>{L}) {BE}{no}(?:either |equal to |exactly |in |on )*{_NUMBERS}(?! <L)", labelled)
     at.apply(rf"(?P<not>not )?(?:with |has |have |having |had |exactly )*{_NUMBERS} (?P<label>{L})", labelled)

@@ -82,6 +82,7 @@ class PairRestriction(Restriction):
 
 def pairs(at: Rewriter) -> None:
     """``tickets resolved after their due date``, ``a higher weekend price than weekday price``."""
+    _late(at)
 
     def between(match: re.Match[str]) -> str | None:
         return _restricted(at, match, *_operator(match["op"]))
@@ -121,19 +122,6 @@ def pairs(at: Rewriter) -> None:
         return link.text.casefold() if link and re.fullmatch(_THAN, link.text.casefold()) else None
 
     mine, other = rf"{_OWN}(?P<mine>{L})", rf"{_ITS}(?P<other>{L})"
-
-    def late(match: re.Match[str]) -> str | None:
-        link, before = at.link(match["late"]), at.link(match["before"])
-        if link is None or link.text not in LATENESS or len({one.attribute for one in link.labels}) != _DONE_AND_DUE:
-            return None
-        done, due = (replace(link, labels=(option,)) for option in link.labels)
-        op = LATENESS[link.text]
-        sign = at.restrict(PairRestriction(done, op, operand="pair", other=due, compared="times"))
-        is_said = before is not None and done.labels[0].attribute in {one.attribute for one in before.attributes()}
-        is_dated = bool(re.match(r" (?:in|on|during|since|before|after|between) (?!<L)", match.string[match.end() :]))
-        return f"{sign} {'' if before is None or (is_said and not is_dated) else match['before']}"
-
-    at.apply(rf"(?:(?P<before>{L}) (?:(?:something|anything|things|it|them) )?)?(?P<late>{L})", late)
     at.apply(rf"(?P<word>{L})(?= than {other} )", plain)  # higher, where a column is called high
     kind = rf" (?:(?:the|a|an|their|his|her|its|any|some) )?(?P<kind>{L})"
     value = rf" of (?:the )?(?P<value>(?:<L\d+> )?{V})"
@@ -148,6 +136,23 @@ def pairs(at: Rewriter) -> None:
     at.apply(rf"{mine}(?: for)? {BE}(?P<op>on|by) {other}", on_day)
     at.apply(rf"{_OWN}(?:{_SOLD}) (?:(?:for|at|a|price) )*(?P<op>{_OP}) {other}", sold)
     _unknown(at, rf"(?P<mine>{L}){op} {_ITS}")
+
+
+def _late(at: Rewriter) -> None:
+    """``rentals returned late``: after they were due."""
+
+    def late(match: re.Match[str]) -> str | None:
+        link, before = at.link(match["late"]), at.link(match["before"])
+        if link is None or link.text not in LATENESS or len({one.attribute for one in link.labels}) != _DONE_AND_DUE:
+            return None
+        done, due = (replace(link, labels=(option,)) for option in link.labels)
+        op = LATENESS[link.text]
+        sign = at.restrict(PairRestriction(done, op, operand="pair", other=due, compared="times"))
+        is_said = before is not None and done.labels[0].attribute in {one.attribute for one in before.attributes()}
+        is_dated = bool(re.match(r" (?:in|on|during|since|before|after|between) (?!<L)", match.string[match.end() :]))
+        return f"{sign} {'' if before is None or (is_said and not is_dated) else match['before']}"
+
+    at.apply(rf"(?:(?P<before>{L}) (?:(?:something|anything|things|it|them) )?)?(?P<late>{L})", late)
 
 
 def _restricted(at: Rewriter, match: re.Match[str], op: str, compared: str, total: str = "") -> str | None:
