@@ -254,11 +254,7 @@ class Linker:
             kinds = tuple(map(LabelOption, self.elements.people))
             return QuestionLink(span[0], span[-1] + 1, text, kinds) if len(kinds) == 1 else None
         labels = self._with_parts(words, labels)
-        is_signed = not text.replace(" ", "").isalnum()
-        values = tuple(self.values.named(folded_words(text).split() if is_signed else words))
-        if len(text) < _MAX_SHORT or (len(text) == _MAX_SHORT and not lemmas_of(text.casefold())):
-            is_short = text.isupper() and not question.text.isupper()  # UK, of the United Kingdom
-            values = tuple(v for v in values if v.value == text or (is_short and len(v.value) > len(text)))
+        values = self._values_of(question, words, text)
         is_name = bool(nodes or values) and text != text.lower() and not question.text.isupper() and span[0] > 0
         following = question.tokens[span[-1] + 1].word if span[-1] + 1 < len(question.tokens) else ""
         describes = bool(following) and bool(self.elements.types_called(stem(following)))
@@ -281,6 +277,15 @@ class Linker:
         if values or nodes:
             return QuestionLink(span[0], span[-1] + 1, text, (), values, nodes)
         return None
+
+    def _values_of(self, question: Question, words: list[str], text: str) -> tuple[AttributeValue, ...]:
+        """Return the values that a text is, in the same case if it is short."""
+        is_signed = not text.replace(" ", "").isalnum()
+        values = tuple(self.values.named(folded_words(text).split() if is_signed else words))
+        if len(text) > _MAX_SHORT or (len(text) == _MAX_SHORT and lemmas_of(text.casefold())):
+            return values
+        is_short = text.isupper() and not question.text.isupper()  # UK, of the United Kingdom
+        return tuple(v for v in values if v.value == text or (is_short and len(v.value) > len(text)))
 
     def _with_parts(self, words: list[str], labels: tuple[LabelOption, ...]) -> tuple[LabelOption, ...]:
         """Return the labels of words, or else those that their initials or one word of a label call."""

@@ -50,6 +50,18 @@ def whole(number: QuestionLink) -> int:
         return 1
 
 
+def _of_people(at: Rewriter) -> None:
+    """``the most people``, ``the most money``: of the number that such nouns count."""
+
+    def people(match: re.Match[str]) -> str | None:
+        if at.clauses.most is not None:
+            return None
+        at.clauses.most = Most(None, Adjective(SUPERLATIVES[match["word"]].sign, _NOUNS[match["noun"]]))
+        return "<S0>"
+
+    at.apply(rf"(?:the )?(?P<word>most|fewest|least) (?P<noun>{'|'.join(_NOUNS)})(?! (?:in|on) )", people)
+
+
 def adverbs(at: Rewriter) -> None:
     """``the least used service``, ``the most people``, ``opened first``: no label follows the word."""
 
@@ -83,14 +95,7 @@ def adverbs(at: Rewriter) -> None:
     word, verb = rf"(?:the )?(?P<word>most|least){often}", r"(?P<verb>[a-z]+)"
     at.apply(rf"(?P<type>{L}) (?:(?:that|which|is|are|was|were|gets?|been|has|have) )*{verb} {word}(?= $)", used)
     at.apply(rf"{word} {verb} (?P<type>{L})", used)
-
-    def people(match: re.Match[str]) -> str | None:
-        if at.clauses.most is not None:
-            return None
-        at.clauses.most = Most(None, Adjective(SUPERLATIVES[match["word"]].sign, _NOUNS[match["noun"]]))
-        return "<S0>"
-
-    at.apply(rf"(?:the )?(?P<word>most|fewest|least) (?P<noun>{'|'.join(_NOUNS)})(?! (?:in|on) )", people)
+    _of_people(at)
 
     def money(match: re.Match[str]) -> str | None:
         label = at.link(match["label"])
