@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from kbkit.english.question_words import COMPARATIVES, CONCEPTS, COUNTED, FUNCTION_WORDS, MONEY, PRICES, Adjective
+from kbkit.english.question_words import COMPARATIVES, FUNCTION_WORDS, MONEY, PRICES, Adjective
 from kbkit.english.words import is_plural, may_be_verb, singular
 from kbkit.questions.clauses import BE, OF, L, N, Restriction, Rewriter, V, is_type
 from kbkit.questions.condition_rules import (
@@ -243,12 +243,6 @@ def _with_number(at: Rewriter) -> None:
         rf"(?:(?P<before>{L}) )?{BE}(?:for )?(?P<op>{OPS}|(?:{ADJECTIVE})(?: than)?) (?:the )?(?:year )?{number}{of}",
         use,
     )
-
-    def people(match: re.Match[str]) -> str:
-        noun = Adjective(1, CONCEPTS[match["noun"]])
-        return at.restrict(Restriction(None, operator_of(match["op"]), at.linked(match["number"]), False, noun))
-
-    at.apply(rf"{BE}(?P<op>{OPS}) (?P<number>{N}) (?P<noun>{'|'.join(COUNTED)})", people)
 
 
 def _with_more(at: Rewriter) -> None:

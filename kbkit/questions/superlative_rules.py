@@ -10,7 +10,6 @@ from kbkit.english.question_words import (
     FREQUENT,
     FUNCTION_WORDS,
     ORDINALS,
-    PRICES,
     SUPERLATIVES,
     TENURE,
     TOTALS,
@@ -38,8 +37,6 @@ _OF_TIME = ("late", "early", "old", "new")
 """Adjectives that have superlatives of one word, so that after *most* they say something else."""
 _SHORT = 5
 """Letters of adjectives that hardly follow *most*."""
-_NOUNS = {**dict.fromkeys(("people", "inhabitants", "residents"), ("population", "inhabitants")), "money": PRICES}
-"""What nouns that few attributes have count."""
 
 
 def whole(number: QuestionLink) -> int:
@@ -50,20 +47,8 @@ def whole(number: QuestionLink) -> int:
         return 1
 
 
-def _of_people(at: Rewriter) -> None:
-    """``the most people``, ``the most money``: of the number that such nouns count."""
-
-    def people(match: re.Match[str]) -> str | None:
-        if at.clauses.most is not None:
-            return None
-        at.clauses.most = Most(None, Adjective(SUPERLATIVES[match["word"]].sign, _NOUNS[match["noun"]]))
-        return "<S0>"
-
-    at.apply(rf"(?:the )?(?P<word>most|fewest|least) (?P<noun>{'|'.join(_NOUNS)})(?! (?:in|on) )", people)
-
-
 def adverbs(at: Rewriter) -> None:
-    """``the least used service``, ``the most people``, ``opened first``: no label follows the word."""
+    """``the least used service``, ``opened first``: no label follows the word."""
 
     def used(match: re.Match[str]) -> str | None:
         verb, label = match["verb"], at.link(match["type"])
@@ -95,7 +80,6 @@ def adverbs(at: Rewriter) -> None:
     word, verb = rf"(?:the )?(?P<word>most|least){often}", r"(?P<verb>[a-z]+)"
     at.apply(rf"(?P<type>{L}) (?:(?:that|which|is|are|was|were|gets?|been|has|have) )*{verb} {word}(?= $)", used)
     at.apply(rf"{word} {verb} (?P<type>{L})", used)
-    _of_people(at)
 
     def money(match: re.Match[str]) -> str | None:
         label = at.link(match["label"])
