@@ -21,6 +21,7 @@ from kbkit.answers.syntax import (
     Filter,
     Group,
     Nodes,
+    PathFunction,
     Superlative,
     subtrees,
 )
@@ -259,10 +260,21 @@ class ClauseReading:
             isinstance(test, Comparison) or (isinstance(test, Condition) and test.op in ("<", ">", "<=", ">="))
             for test in tree.conditions
         ]
-        if not any(is_number):
+        if not any(is_number) or any(map(self._counts_others, tree.conditions)):
             return False
         rest = tuple(test for test, number in zip(tree.conditions, is_number, strict=True) if not number)
         return len(AnswerSet(self.elements.session, Filter(tree.source, rest) if rest else tree.source)) > 0
+
+    def _counts_others(self, test: object) -> bool:
+        """Return whether a number is of other things than those counted, of which there are fewer: 100 million people,
+        of years with a population.
+        """
+        if not isinstance(test, Comparison) or not isinstance(test.measure, PathFunction) or test.measure.op != "count":
+            return False
+        end, number = test.measure.elements[-1], test.value
+        if not isinstance(end, Nodes) or not isinstance(number, int | float):
+            return False
+        return any(one.name == end.type and number > one.count for one in self.elements.types)
 
     @cached_property
     def features(self) -> dict[str, float]:

@@ -321,3 +321,11 @@ def test_a_name_of_a_thousand_nodes(tmp_path: Path) -> None:
 def test_numbers_that_nobody_means(world: KnowledgeBase, number: str) -> None:
     found = world.ask(f"the {number} largest countries")
     assert found.answers is None or len(found.answers) <= world.schema.nodes
+
+
+def test_a_number_that_no_count_can_reach_is_of_something_else(world: KnowledgeBase) -> None:
+    """Inhabitants are not the years for which a population is known; more rivers than any country has are none."""
+    assert not world.ask("countries with over 100 million inhabitants").is_sure
+    result = world.ask("countries with more than 100 rivers")
+    assert result.is_sure
+    assert not len(result.answers)
