@@ -698,16 +698,17 @@ class KnowledgeBase:
 
         return ask(self.stores, question, alternatives)
 
-    def choose(self, result: AskResult, reading: int | str) -> AskResult:
+    def choose(self, result: AskResult, reading: int | str, *, own: bool = False) -> AskResult:
         """Choose a reading of a question, remember it in the workspace, and return the result with its answers.
 
-        ``reading`` is the number of one of ``result.offered(...)``, from 1, or its expression. From now on,
+        ``reading`` is the number of one of ``result.offered(...)``, from 1, or its expression; with ``own``, it may be
+        any other expression, such as a corrected reading. From now on,
         :meth:`ask` answers the question with it, whatever its case and punctuation. :meth:`choices` has all choices;
         :meth:`forget_choice` undoes one. Raises :class:`KbError` for a reading that the question does not have.
         """
         from kbkit.questions.ask import choose
 
-        return choose(self.stores, result, reading)
+        return choose(self.stores, result, reading, own=own)
 
     def choices(self) -> pl.DataFrame:
         """Return the chosen readings of questions, the last one first.

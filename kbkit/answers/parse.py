@@ -263,7 +263,7 @@ def _measure_error(text: str, at: int, before: str, expected: set[str]) -> Expre
         hint = f"Write values(type, {USES[word[2]]}), or type{{{USES[word[2]]} = value}}"
         return ExpressionError(message, hint, text=text, at=word.start(2))
     if word and text[at] == "(" and expected & {"OPERATOR", "RBRACE", "HAVING", "ORDER"} and not word[2].isdecimal():
-        hint = f"Functions of dates: {', '.join(USES.values())}"
+        hint = f"Functions: {', '.join(USES.values())}"
         return ExpressionError(f"Unknown function {word[2]}", hint, text=text, at=word.start(2))
     total = re.match(rf"\s*({'|'.join(TOTALS)})\s*\(", text)
     return not_whole(total[1], text, total.start(1)) if total and expected == {"$END"} else None

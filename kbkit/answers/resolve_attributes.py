@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from kbkit.answers import syntax
 from kbkit.answers.algebra import AttributeMeasure, DateMeasure, Measure, PathMeasure
-from kbkit.answers.date_functions import USES
+from kbkit.answers.date_functions import NUMBER_FUNCTIONS, USES
 from kbkit.answers.errors import ExpressionError
 from kbkit.errors import Part, suggest
 from kbkit.schema import Relation, Schema
@@ -77,6 +77,12 @@ class AttributeResolver(ABC):
         if isinstance(measure, str):
             return AttributeMeasure(*attribute(measure, at))
         dates = tuple(AttributeMeasure(*attribute(name, measure.at)) for name in measure.dates)
+        if measure.op in NUMBER_FUNCTIONS:
+            for number in dates:
+                if not is_number(number.sql_type):
+                    message = f"{measure.op} needs numbers, but {number.name} is {number.sql_type}"
+                    raise self.error(message, measure.at, f"Write {USES[measure.op]} with attributes of numbers")
+            return DateMeasure.of(measure.op, dates)
         for date in dates:
             element = date.sql_type.removesuffix("[]")
             if not element.startswith(("DATE", "TIMESTAMP")):

@@ -25,6 +25,7 @@ from kbkit.answers.algebra import (
     ValueOf,
     edges_of,
 )
+from kbkit.answers.date_functions import NUMBER_FUNCTIONS
 from kbkit.schema import Schema
 
 _FLAT = 2
@@ -225,6 +226,9 @@ class SparqlMeasures(ABC):
             lines += inner
             dates.append(variable)
         value = self.variable(measure.op)
+        if measure.op in NUMBER_FUNCTIONS:
+            number = f"xsd:double({dates[0]}) {NUMBER_FUNCTIONS[measure.op]} xsd:double({dates[1]})"
+            return [*lines, f"BIND({number} AS {value})", f"FILTER({value} = {value})"], value
         if measure.op == "year":
             return [*lines, f"BIND(YEAR({dates[0]}) AS {value})", f"FILTER(BOUND({value}))"], value
         if measure.op == "month":  # infinity has none, but a text

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from kbkit.answers.algebra import AttributeCondition, AttributeMeasure, DateMeasure, PathMeasure
 from kbkit.answers.bind import Constant
+from kbkit.answers.date_functions import NUMBER_FUNCTIONS
 from kbkit.schema import literal, quote
 from kbkit.stores.node_directory import NodeRow
 
@@ -93,6 +94,8 @@ def known_column(attribute: AttributeMeasure, table: str = "") -> str:
 
 
 def _date_sql(op: str, dates: Sequence[str]) -> str:
+    if op in NUMBER_FUNCTIONS:
+        return f"({dates[0]}::DOUBLE {NUMBER_FUNCTIONS[op]} {dates[1]}::DOUBLE)"
     if op == "days":
         return f"date_diff('day', {', '.join(dates)})"
     if op == "year":

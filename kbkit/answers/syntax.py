@@ -74,6 +74,7 @@ __all__ = [
     "identifier",
     "paths_of",
     "quoted",
+    "replaced",
     "selector_of",
     "set_of",
     "slots",
@@ -183,6 +184,13 @@ def substitute(tree: Expression, sets: Mapping[str, Expression]) -> Expression:
     if isinstance(tree, SavedSet):
         return sets.get(tree.name, tree)
     return _rebuilt(tree, lambda part: part if isinstance(part, Step) else substitute(part, sets))
+
+
+def replaced(tree: Expression, old: Expression, new: Expression) -> Expression:
+    """Replace each part that equals ``old`` by another expression."""
+    if tree == old:
+        return new
+    return _rebuilt(tree, lambda part: part if isinstance(part, Step) else replaced(part, old, new))
 
 
 def _rebuilt(tree: Expression, change: _Change) -> Expression:

@@ -13,7 +13,7 @@ from typing import Any
 
 import lark
 
-from kbkit.answers.date_functions import DATE_FUNCTIONS, USES
+from kbkit.answers.date_functions import DATE_FUNCTIONS, NUMBER_FUNCTIONS, USES
 from kbkit.answers.errors import ExpressionError, relation_alone
 from kbkit.answers.syntax import (
     Aggregate,
@@ -213,7 +213,8 @@ class _Builder(lark.Transformer[lark.Token, Any]):
         op, *dates = parts
         number = DATE_FUNCTIONS[op]
         if len(dates) != number:
-            message = f"{op} takes {'one date' if number == 1 else f'{number} dates'}"
+            things = "numbers" if op in NUMBER_FUNCTIONS else "dates"
+            message = f"{op} takes {'one date' if number == 1 else f'{number} {things}'}"
             at = dates[number].start_pos if len(dates) > number else op.start_pos
             raise ExpressionError(message, f"Write {USES[op]}", at=at or 0)
         return DateFunction(str(op), tuple(map(_plain, dates)), op.start_pos or 0)

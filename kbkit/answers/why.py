@@ -33,6 +33,7 @@ from kbkit.answers.algebra import (
     ValueOf,
 )
 from kbkit.answers.bind import Bindings, Constant
+from kbkit.answers.date_functions import NUMBER_FUNCTIONS
 from kbkit.answers.edge_facts import EdgeFact, edge_facts
 from kbkit.answers.evaluate import SingleEvaluator
 from kbkit.answers.prover import Evidence, Note, Prover
@@ -176,12 +177,15 @@ class _Facts:
         if isinstance(measure, PathMeasure):
             return self._along_path(measure, nodes)
         columns = [measure_sql(measure, op)[0] if op else column_sql(measure)]
+        between = " and " if isinstance(measure, DateMeasure) and measure.op in NUMBER_FUNCTIONS else " to "
         if isinstance(measure, DateMeasure):
             columns += [f"{column_sql(date)}::VARCHAR" for date in measure.dates]
         table = self.session.table(node_type)
         sql = f"SELECT {', '.join(columns)} FROM {table} WHERE id IN (SELECT unnest($ids)) ORDER BY id"
         rows = self.session.stores.tables.rows(sql, {"ids": nodes.tolist()})
-        return [(_cell(value), f" from {' to '.join(dates)}" if all(dates) and dates else "") for value, *dates in rows]
+        return [
+            (_cell(value), f" from {between.join(dates)}" if all(dates) and dates else "") for value, *dates in rows
+        ]
 
     def _along_path(self, measure: PathMeasure, nodes: Ids) -> list[tuple[str, str]]:
         """Return the value of a measure for each of some nodes, and of how many nodes it is ("" for their number)."""

@@ -216,6 +216,9 @@ class _Words:
         clause = either(known, is_negated=is_negated)
         if len(links) == 1 and several:
             clause = _in_other_words(clause, links[0], things, several)
+        own, verb = role_of(hop.source, self._schema), links[0].verb if links else None
+        if own and (verb is None or roles().get(verb.singular) != own):
+            clause = clause.with_verb  # directed by a writer of X: by a writer would say written
         return clause, is_nested
 
     def _in_role(self, operator: Operator) -> NounPhrase | None:

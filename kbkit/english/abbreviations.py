@@ -16,8 +16,8 @@ ABBREVIATIONS = {
     "lang": "language", "lastname": "last name", "lic": "license", "lname": "last name", "loc": "location",
     "lvl": "level",
     "meth": "method", "mfr": "manufacturer", "mgr": "manager", "minit": "middle initial", "nbr": "number",
-    "num": "number", "ord": "order", "org": "organization", "pct": "percent", "pmt": "payment", "prc": "price",
-    "prod": "product", "qty": "quantity", "sal": "salary", "stat": "status", "subj": "subject",
+    "num": "number", "ord": "order", "org": "organization", "pax": "passengers", "pct": "percent", "pmt": "payment",
+    "prc": "price", "prod": "product", "qty": "quantity", "sal": "salary", "stat": "status", "subj": "subject",
     "surname": "last name", "tel": "telephone", "tot": "total", "txn": "transaction", "typ": "type", "veh": "vehicle",
     "vend": "vendor", "whse": "warehouse", "wk": "week", "yr": "year",
 }  # fmt: skip

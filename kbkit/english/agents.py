@@ -40,6 +40,23 @@ for _verb, _nouns in _PATIENTS.items():
         _DONE_TO[_noun] = (*_DONE_TO.get(_noun, ()), _verb)
 
 
+BOSSES = frozenset("boss bosses supervisor superior manager mgr supervisors superiors managers".split())  # noqa: SIM905
+"""Nouns for whom somebody reports to, of which a KB has one."""
+
+
+CLIENTS = frozenset(
+    """
+    customer client buyer guest patron visitor passenger tenant renter borrower subscriber shopper hirer lessee cust
+    owner patient pupil student
+    """.split()  # noqa: SIM905
+)
+"""Nouns for those to whom a business sells what it does."""
+OF_CLIENTS = frozenset("hire rent borrow buy order book pay purchase reserve lease owe return".split())  # noqa: SIM905
+"""Verbs of what clients do."""
+OF_STAFF = frozenset("repair fix mend serve treat teach sell make clean prepare handle".split())  # noqa: SIM905
+"""Verbs of what is done for clients."""
+
+
 def done_to(noun: str) -> tuple[str, ...]:
     """Return the verbs of what is done to those that a noun in the singular means: *teach*, of a *student*."""
     return _DONE_TO.get(noun, ())

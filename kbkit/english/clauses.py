@@ -40,6 +40,12 @@ class Clause:
     is_alike: bool = False
 
     @property
+    def with_verb(self) -> Clause:
+        """The clause in the words with a verb of its own: *directed by X*, not *by X*."""
+        ways = [way for way in (self, *self.others) if not way.reduced.startswith("by ")]
+        return replace(ways[0], others=tuple(ways[1:])) if ways else self
+
+    @property
     def whole(self) -> Clause:
         """The clause without a short form, which the name before it would seem to have."""
         if self.is_subject or not self.reduced:
@@ -53,13 +59,14 @@ def roles() -> Mapping[str, str]:
     return known
 
 
-def with_role(clause: Clause, role: str, name: str) -> tuple[Clause, ...]:
-    """Return further words for things that share a person who is the ``role`` of each, such as the director."""
+def with_role(clause: Clause, role: str, name: str, *, is_maker: bool) -> tuple[Clause, ...]:
+    """Return further words for things that share a person who is the ``role`` of each, such as the director.
+
+    ``is_maker``: things are *by* one in this role alone, so that *from the director of X* says which.
+    """
     same = f"the same {role} as {name}"
-    return (
-        Clause(f"has {same}", f"have {same}", f"with {same}"),
-        Clause(clause.singular, clause.plural, f"from the {role} of {name}"),
-    )
+    made = Clause(clause.singular, clause.plural, f"from the {role} of {name}")
+    return (Clause(f"has {same}", f"have {same}", f"with {same}"), *([made] if is_maker else []))
 
 
 def of_role(clause: Clause, shared: str, role: str, name: str) -> Clause:
@@ -70,7 +77,7 @@ def of_role(clause: Clause, shared: str, role: str, name: str) -> Clause:
     person = f"the {role} of {name}"
     if any(way.reduced == f"by {shared}" for way in clause.others):
         by = Clause(f"is by {person}", f"are by {person}", f"by {person}")
-        return replace(by, others=with_role(by, role, name))
+        return replace(by, others=with_role(by, role, name, is_maker=True))
     ways = tuple(
         replace(
             way,
@@ -81,7 +88,7 @@ def of_role(clause: Clause, shared: str, role: str, name: str) -> Clause:
         )
         for way in (clause, *clause.others)
     )
-    return replace(clause, others=(*ways, *with_role(clause, role, name)))
+    return replace(clause, others=(*ways, *with_role(clause, role, name, is_maker=False)))
 
 
 def in_role(text: str) -> str:

@@ -77,8 +77,8 @@ _SIZES = frozenset(
     """
     beautiful big broad busy chief common deep famous fine good great high important large largest little long low main
     major many minor modern narrow new old other popular private public quiet rare second several short single small
-    tall third very well wide steep stormy vast thinly largely natural winding northern southern eastern western
-    central thriving clear shallow windy icy warm cold hot wet dry flat bustling historic small-scale
+    tall third very well wide steep stormy vast thinly tiny huge mostly largely natural winding northern southern
+    eastern western central thriving clear shallow windy icy warm cold hot wet dry flat bustling historic small-scale
     """.split()  # noqa: SIM905
 )
 """Adjectives that say no kind."""
@@ -100,6 +100,8 @@ _VAGUE_PLACE = re.compile(
     r"\bthe (?:area|city|country|island|place|region|river|sea|state|town|village|world|year"
     r"|(?:north|south|east|west)(?:-?(?:east|west))?|desert|coast|ground)\b(?! of)"
 )
+_CUT_OFF = re.compile(rf"\b(?:{_EXTREME}|largest|main|inland)$")
+"""Statements that lack a noun: *with a volcano on the largest*."""
 _LONGEST, _SHORTEST = 7, 3
 """Maximum and minimum number of words of a statement: more are a quotation, fewer say little."""
 
@@ -215,7 +217,7 @@ def statements(text: str, noun: str, name: str = "") -> Iterator[StatedClause]:
         for found in _stated(text[start:end], is_person(noun)):
             said = text[start + found.start : start + found.end]
             is_short = _SHORTEST <= len(said.split()) <= _LONGEST
-            is_unclear = any(pattern.search(said) for pattern in (_UNCLEAR, _VAGUE_PLACE, _THAN))
+            is_unclear = any(pattern.search(said) for pattern in (_UNCLEAR, _VAGUE_PLACE, _THAN, _CUT_OFF))
             if said not in known and is_short and not is_unclear and not _TWO_VERBS.search(found.one):
                 yield found._replace(start=start + found.start, end=start + found.end)
 
@@ -254,7 +256,7 @@ def _of_segment(said: str, start: int, is_of_person: bool) -> Iterator[StatedCla
     if has := _HAS.fullmatch(said):
         if not re.search(r"ing\b", has["said"]):
             yield StatedClause(start + 5, end, f"has {has['said']}", f"have {has['said']}", said)
-    elif found := _IS_A.fullmatch(said):
+    elif (found := _IS_A.fullmatch(said)) and _SIZES.isdisjoint(found["head"].split()):  # a great massif in Alaska
         several = plural(found["head"]) + found["rest"]
         yield StatedClause(start, end, f"is {said}", f"are {several}", "")
     elif _WHERE.fullmatch(said) and not is_of_person and not _DATED.search(said):

@@ -16,8 +16,8 @@ _WORD = re.compile(r"[^\W\d_]{3,}")
 _OF_WORKS = frozenset(("grade", "rating", "score"))
 """Nouns of grades that somebody gave."""
 _OF_THING = re.compile(
-    r"(?i).*\b(?:titles?|box office|based on|cast members?|credits|directed by|prequel|remake|scenario|sequel"
-    r"|true story)\b.*"
+    r"(?i).*\b(?:titles?|box office|based on|cast members?|credits|directed by|franchise|prequel|reboot|remake|scenario"
+    r"|sequel|spin-?off|trilogy|true story)\b.*"
 )
 """Labels about a thing, not about what it tells of: *two word title*, *box office hit*."""
 _PEOPLE = re.compile(r"[a-z]{3,}(?:ian|ese)")

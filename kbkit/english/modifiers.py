@@ -17,7 +17,7 @@ from kbkit.english.frames import frame_file
 from kbkit.english.words import inflections, lemmas_of, may_be_person, singular
 
 _SLOT = re.compile(
-    r"\{([A-C])(?:(:(?:mod|thing|with|date|clause|verb|noun|group|adjective|year|plain))|\.(rest|short|joint|again|in|mod|bare|other|with|date|group|be|clause|which|that|verb|not|notbare|notwith|notbe|notclause|notverb|nothave))?\}"
+    r"\{([A-C])(?:(:(?:mod|thing|with|date|clause|verb|noun|group|adjective|year|plain))|\.(rest|short|joint|apart|again|in|mod|bare|other|with|date|group|be|clause|which|that|verb|not|notbare|notwith|notbe|notclause|notverb|nothave))?\}"
 )
 _CLAUSE = re.compile(r"(?:that|who|whose|(?:[a-z]+ or )?[a-z]+ (?:which|whom)) ")
 _NOT_AFTER_BE = re.compile(
@@ -194,11 +194,12 @@ def _part(slot: FormSlot, phrases: Mapping[str, str], first: str, last: str) -> 
         return phrase
     if slot.kind == "again":
         return _shortened(divided(phrases[last])[1], rest)
-    if slot.kind in ("short", "joint"):
+    if slot.kind in ("short", "joint", "apart"):
         is_unclear = slot.kind == "joint" and before.startswith(
             "in "
         )  # in the War genre and the Comedy genre: in both?
-        return "" if is_unclear else _shortened(before, rest)
+        short = "" if is_unclear else _shortened(before, rest)
+        return f"by {short}" if slot.kind == "apart" and short and rest.endswith(f" by {short}") else short
     if slot.kind.startswith("not"):
         return _negated(slot, rest, (before, divided(phrases[last])[1]))
     return rest.removeprefix(_THAT) if slot.kind == "verb" else rest
@@ -303,4 +304,4 @@ def fits(slot: FormSlot, rest: str, before: str = "") -> bool:
     }
     if wanted in kinds:
         return kinds[wanted]
-    return wanted in ("", "rest", "short", "joint", "again", kind_of(rest))
+    return wanted in ("", "rest", "short", "joint", "apart", "again", kind_of(rest))

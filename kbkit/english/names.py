@@ -18,7 +18,7 @@ _INITIALS = 3
 """Letters of a country's name up to which they are initials."""
 _NUMBER = re.compile(r"[\d.,]*\d")
 _PLACES = {"area", "continent", "country", "county", "island", "lake", "location", "place", "region", "state"}
-_BODIES = {"agency", "association", "company", "institution", "organisation", "organization", "party", "university"}
+BODIES = {"agency", "association", "company", "institution", "organisation", "organization", "party", "university"}
 _JOBS = {"job", "occupation", "profession"}
 _HONOURS = {"award", "medal", "order", "prize"}
 _HONOUR = re.compile(r".*\b(?:Award|Medal|Order|Prize)\b.*")
@@ -119,7 +119,7 @@ def named(name: str, node_type: str, article: str = "") -> str:
     if head in _JOBS and name.islower():
         return with_article(name)
     is_untyped = kind == THING
-    place, body = kind in _PLACES or is_untyped, head in _BODIES
+    place, body = kind in _PLACES or is_untyped, head in BODIES
     always = kind in _ALWAYS or (bool(article) and not (body and " " not in name))
     if always and re.search(r"(?<! of) (?:Bay|Creek|Sound|Harbour)$", name):
         return name

@@ -169,7 +169,9 @@ class NounPhrase:
             if is_only and name and roles().get(verb) == noun:  # by the director of X, not: directed by the director
                 by = next((way for way in others if way.reduced.startswith(_BY)), None)
                 own = Clause(f"is {by.reduced}", f"are {by.reduced}", by.reduced) if by else Clause(single, many, short)
-                return replace(own, others=(*(() if by else others), *with_role(own, noun, name)))
+                return replace(
+                    own, others=(*(() if by else others), *with_role(own, noun, name, is_maker=by is not None))
+                )
             return replace(clause, singular=single, plural=many, reduced=short, others=others)
 
         return replace(self, clauses=tuple(map(said, self.clauses)))

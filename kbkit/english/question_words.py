@@ -99,13 +99,13 @@ PRICES_OF_ONE = _words("unit each per list purchase bought buying wage salary re
 """Words of prices that do not add up, and of amounts that are not taken."""
 PAYING = _words(
     """
-    spent spend spends spending paid pay pays paying earned earn earns made received owe owes owed raised raise
+    spent spend spends spending paid pay pays paying earned earn earns made received owe owes owed owing raised raise
     collected collect donated donate gave give given contributed brought
     """
 )
 """Verbs that are about an amount of money, whatever its attribute is called."""
 
-COUNTED = _words("people inhabitants residents")
+COUNTED = _words("people inhabitants residents citizens")
 """Nouns that a number of inhabitants counts."""
 
 OUTCOMES = _words("win wins won winning lose loses lost losing drew drawn beat beats beaten pass passed fail failed")
@@ -119,13 +119,15 @@ LIGHT_VERBS = _words(
     "been came come done given gotten had held made occurred happened placed recorded registered taken"
 )
 """Participles that add no condition: ``games that have been held``."""
+CREATING = _words("made created painted drew drawn composed wrote written built produced designed sculpted authored")
+"""Verbs of whoever made something: the nearest people that it refers to."""
 PLAIN_VERBS = _words(
     """
-    accept add appear assign associate base be become begin belong bring call come concern connect contain cover
+    accept add appear assign associate attract base be become begin belong bring call come concern connect contain cover
     create date deal deliver do end exist fall feature find get give go grow happen have hit hold host include involve
     keep lie link list live locate log make manage measure mention need occur offer open operate own place produce
-    provide put receive record register relate remain reside run say see send serve set share show sit stand start
-    stay take use want work write
+    provide put receive record register relate remain represent reside run say see send serve set share show sit stand
+    start stay take use want work write
     """
 )
 """Verbs in the infinitive that often say no more than that things are related: ``come from``, ``belong to``."""
@@ -191,7 +193,8 @@ PASTS = _words(
 """Irregular verbs in the past, if it differs from the participle."""
 PARTICIPLES = _words(
     "made built won held born written given taken sold bought led found paid known grown drawn sung spoken shown seen"
-    " ridden driven eaten flown worn chosen stolen thrown sent kept spent lent taught caught bred fed"
+    " broadcast ridden driven eaten flown worn chosen stolen thrown sent kept spent lent taught caught bred fed lit"
+    " laid"
 )
 """Common participles that do not end in ``ed``."""
 
@@ -257,7 +260,7 @@ ADJECTIVES = {
     **dict.fromkeys(("small", "little", "tiny"), Adjective(-1, _SIZE)),
     **dict.fromkeys(("high", "tall"), Adjective(1, ("height", "elevation", "altitude", "level"))),
     "low": Adjective(-1, ("height", "elevation", "altitude", "level")),
-    "long": Adjective(1, ("length", "duration", "distance")),
+    "long": Adjective(1, ("length", "duration", "distance", "pages")),
     "short": Adjective(-1, ("length", "duration", "height")),
     "old": Adjective(1, ("age",), dates=True),
     "early": Adjective(-1, ("year", "date", "time")),
@@ -281,6 +284,7 @@ ADJECTIVES = {
     "cold": Adjective(-1, ("temperature",)),
     **dict.fromkeys(("expensive", "pricey", "costly", "dear"), Adjective(1, ("price", "cost", "budget", "rent"))),
     "cheap": Adjective(-1, ("price", "cost", "budget", "rent")),
+    "valuable": Adjective(1, ("value", "worth", "price")),
     **dict.fromkeys(("far", "distant", "remote"), Adjective(1, ("distance",))),
     **dict.fromkeys(("near", "close"), Adjective(-1, ("distance",))),
     "strong": Adjective(1, ("strength", "power")),

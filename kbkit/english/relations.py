@@ -21,7 +21,7 @@ _ACTOR = "actor"
 REMEDY = 'Give them phrases in the recipe, such as phrases = { head = "cites", tail = "is cited by" }'
 """What to do about relations that cannot be worded."""
 _LISTED = 5
-_SHORT, _WITH = "~", "with"
+_SHORT, _WITH, _BY, _NO_ROLE = "~", "with", "by", "-"
 """Marks wordings that follow a noun without a verb: ``~of Chad``."""
 _BEFORE = {"genre": "{}", "language": "{}-language"}
 """What names of a type say before the noun that has them."""
@@ -232,10 +232,11 @@ def short_wordings(phrase: str, subject: str | None) -> list[str]:
 def _worded_otherwise(verb: VerbPhrase, thing: str, *, is_named: bool) -> tuple[Clause, ...]:
     """Return the wordings without a verb: *countries next to Chad* for *countries that border Chad*.
 
-    Films are *with Ann Lee*, but not *with a writer of X*.
+    Films are *with Ann Lee*, but not *with a writer of X*, and *by a director of X*, but not *by a writer of X*.
     """
     short = [text.removeprefix(_SHORT) for text in _wordings(verb.singular) if text[:1] == _SHORT]
-    short = [text for text in short if is_named or text != _WITH]
+    own = f"{roles().get(verb.singular) or _NO_ROLE} of "
+    short = [text for text in short if is_named or (text != _WITH and (text != _BY or own in thing))]
     return tuple(Clause(_with(verb.singular, thing), _with(verb.plural, thing), _with(text, thing)) for text in short)
 
 

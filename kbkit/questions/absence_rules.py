@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from kbkit.english.question_words import FUNCTION_WORDS, Adjective
-from kbkit.english.words import is_nominal, is_plural, lemmas_of, may_be_verb
+from kbkit.english.words import PREPOSITIONS, is_nominal, is_plural, lemmas_of, may_be_verb, singular
 from kbkit.english.words import is_participle as is_past
 from kbkit.questions.clauses import L, Restriction, Rewriter, V, is_type
 from kbkit.questions.expressions import is_date
@@ -29,6 +29,13 @@ _SAID = "|".join(sorted(_ASSERTING | _DENYING | _BETWEEN))
 _OMITTING = frozenset("missed skipped avoided failed forgotten lacked refused declined lost left cancelled".split())  # noqa: SIM905
 """Verbs of what is not done: who never missed anything has done all."""
 _GETS = ("get", "gets", "got")
+_HEAD = 0.7
+"""Least score of a label whose last word a word is."""
+EXCEPT = (
+    "other than|except(?: for)?|excluding|leaving out|apart from|aside from|ignoring|omitting|"
+    "not (?:counting|including)"
+)
+"""The pattern of words before what is left out."""
 _NOBODY = "(?:nobody|noone|no one|none|nothing)"
 
 
@@ -57,7 +64,10 @@ def _is_denied(label: QuestionLink) -> bool:
     """Return whether a word denies what a column is called by: *unpaid*, of paid_on; *under warranty* does not."""
     said = label.text.casefold()
     is_denial = " " not in said and bool(denied_root(said))
-    return is_denial and not any(said in option.attribute.casefold() for option in label.attributes()[:1])
+    forms = {said, singular(said)}  # understudies, of is_understudy
+    return is_denial and not any(
+        one in option.attribute.casefold() for option in label.attributes()[:1] for one in forms
+    )
 
 
 def _held(at: Rewriter, label: QuestionLink, *, negated: bool, operand: str = "") -> str:
@@ -70,6 +80,7 @@ def booleans(at: Rewriter) -> None:
     if " whether " in at.text:
         return
     _merged(at)
+    _excepted(at)
     _asserted(at)
     _joined(at)
     _had(at)
@@ -78,6 +89,22 @@ def booleans(at: Rewriter) -> None:
     _holders(at)
     if at.clauses.is_yes_no:
         _after_values(at)
+
+
+def _excepted(at: Rewriter) -> None:
+    """``leaving out cancelled ones``, ``part time`` where a column is called *full time*."""
+
+    def left_out(match: re.Match[str]) -> str | None:
+        label = _boolean(at, match["label"])
+        return _held(at, label, negated=True) if label else None
+
+    def half(match: re.Match[str]) -> str | None:
+        label = _boolean(at, match["label"])
+        is_full = label is not None and label_words(label.attributes()[0].attribute)[-2:-1] == ["full"]
+        return _held(at, label, negated=True) if label and is_full else None
+
+    at.apply(rf"(?:(?:and|but) )?(?:{EXCEPT}) (?:(?:the|any|all) )*(?P<label>{L})(?: ones?)?(?! <L)", left_out)
+    at.apply(rf"part (?P<label>{L})", half)
 
 
 def _boolean(at: Rewriter, text: str) -> QuestionLink | None:
@@ -95,12 +122,21 @@ def _asserted(at: Rewriter) -> None:
         before = match.string[: match.start()].split()[-1:]
         is_after = bool(before) and (before[0] in ("and", "but") or before[0].startswith("<"))
         is_denied |= is_after and bool({"no", "not"} & {*said})  # and no lift, not under warranty
-        if label is None or not (is_denied or _ASSERTING & {*said}):
+        is_still = is_after and "still" in said  # the oldest boat still in use
+        if label is None or not (is_denied or is_still or _ASSERTING & {*said}):
             return None
         own = {*label_words(label.attributes()[0].attribute)}  # out of production, where a column is called so
         return _held(at, label, negated=bool(_DENYING & {*said} - own), operand="never" if "never" in said else "")
 
     at.apply(rf"(?P<said>(?:(?:{_SAID}) )+)(?P<label>{L})", said)
+
+    def did(match: re.Match[str]) -> str | None:
+        label = _boolean(at, match["label"])
+        is_ours = label is not None and is_type(at.link(match["type"]))
+        return f"{match['type']} {_held(at, label, negated=False)}" if label is not None and is_ours else None
+
+    we = "(?:(?:do|did|have|had) )?(?:we|they|you)(?: (?:have|had|have had|need|needed) to| had| have)?"
+    at.apply(rf"(?P<type>{L}) {we} (?P<label>{L})(?= (?:$|<C))", did)  # which shows did we have to cancel
 
 
 def _joined(at: Rewriter) -> None:
@@ -143,17 +179,21 @@ def _of_types(at: Rewriter) -> None:
         label, after = _boolean(at, match["label"]), at.link(match["type"])
         if label is None or not (is_type(after) or (after and not after.labels)):
             return None
+        if label.labels[0].score < _HEAD:
+            return None  # full professors, of full_time
         return f"{_held(at, label, negated=bool(match['no']))} {match['type']}"
 
     at.apply(rf"(?P<no>(?:not|non) )?(?P<label>{L}) (?P<type>{L}|{V})", adjective)
 
     def within(match: re.Match[str]) -> str | None:
         label = _boolean(at, match["label"])
-        if label is None or not is_type(at.link(match["type"])):
+        if label is None or (match["type"].startswith("<") and not is_type(at.link(match["type"]))):
             return None
         return f"{match['type']} {_held(at, label, negated=False)}"
 
-    at.apply(rf"(?P<type>{L}) (?:in|on|during|under) (?P<label>{L})(?= (?:$|and|or|<C))", within)
+    someone = "anybody|anyone|somebody|someone|everybody|everyone|those"
+    after = "(?= (?:$|and|or|but|with|without|who|that|<C))"
+    at.apply(rf"(?P<type>{L}|{someone}) (?:in|on|during|under)(?: the| our)? (?P<label>{L}){after}", within)
 
 
 def _after_values(at: Rewriter) -> None:
@@ -243,12 +283,32 @@ def _without(at: Rewriter, label: QuestionLink | None, before: str) -> str | Non
     return at.restrict(Restriction(owner, "none"))  # counties nobody represents
 
 
+def neither(at: Rewriter) -> None:
+    """``who neither sing nor play a harp``, ``with neither a lift nor a cafe``: each of them is denied."""
+
+    def use(match: re.Match[str]) -> str:
+        begins = match["one"].split()[0]
+        is_verb = not begins.startswith("<") and begins not in PREPOSITIONS and may_be_verb(begins)
+        no = "no" if match["have"] else "do not" if is_verb and match["be"] is None else "not"
+        parts = [
+            re.sub("^(?:an?|any) ", "", part) if match["have"] else part for part in (match["one"], match["other"])
+        ]
+        return f"{match['have'] or match['be'] or ''} {no} {parts[0]} and {no} {parts[1]}"
+
+    part = r"(?:(?!nor )\S+ ){0,4}?"
+    at.apply(
+        rf"(?:(?P<have>have|has|had|with)|(?P<be>is|are|was|were))? ?neither (?P<one>{part}<[LV]\d+>)(?: and| or)? nor "
+        rf"(?:have |has |had |with )?(?P<other>{part}<[LV]\d+>)",
+        use,
+    )
+
+
 def unrelated(at: Rewriter) -> None:
     """``books nobody borrowed``, ``members who never borrowed anything``: no node of another type is joined."""
 
     def never(match: re.Match[str]) -> str | None:
         verb = match["verb"]
-        if verb in FUNCTION_WORDS or verb in _OMITTING or not may_be_verb(verb):
+        if (verb in FUNCTION_WORDS and verb != "done") or verb in _OMITTING or not may_be_verb(verb):
             return None
         at.clauses.verbs.append(verb)
         return at.restrict(Restriction(None, "none"))
@@ -265,7 +325,8 @@ def unrelated(at: Rewriter) -> None:
 
     aux = "(?:(?:that|which|who|they|we|has|have|had|is|are|was|were|been|ever|got|get) )*"
     verb = r"(?P<verb>[a-z]+)(?: (?:out|up|off|down|on|in|to|by|with|for))*"
-    at.apply(rf"(?:that |which |who )?{_NOBODY} (?:has |have |had |ever )*{verb}", never)
+    ever = rf"(?: (?:in|at|on) (?:any|a single|one) (?P<type>{L})(?= $))?"
+    at.apply(rf"(?:that |which |who )?{_NOBODY} (?:has |have |had |ever )*{verb}(?: us)?{ever}", never)
     negation = (
         r"(?:(?:has|have|had|was|were|is|are|do|does|did|don|doesn|didn|hasn|haven|hadn|wasn|weren) (?:not |t )|never )"
     )
@@ -321,6 +382,7 @@ def absences(at: Rewriter) -> None:
     no = (
         r"with(?: \w+)? no|without(?: ever)?(?: (?!<)\w+ing)?(?: any| an?)?|(?:has|have|having|had) no|no|not a single|"
         r"never (?:(?:\w+|<L\d+>) )?(?:(?:us|me|them) )?(?:any|an|a)|"
+        r"never (?:been|gone|come|had)(?: (?:in|out|back|up))?(?: (?:for|on|to|in|at))?(?: an?| any| the)?|"
         r"not in any|(?:not|never)(?: been)? (?:(?!<)\w+|<L\d+>) (?:by|in|on|at|for) (?:any|an?)|"
         rf"(?:(?:that|which|who) )?{do} (?:not|t)(?: (?!<)\w+){{0,3}}(?: any| a| an| in any)?(?: single)?"
     )

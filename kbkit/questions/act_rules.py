@@ -146,7 +146,15 @@ class _Rules:
                 self.at.clauses.targets.append(AskedTarget(None, "count"))
             return sign
 
+        def whose(match: re.Match[str]) -> str | None:
+            act, value = self.known.get(match["noun"]), self.at.link(match["value"])
+            if act is None or value is None or act.is_twice or act.kind not in value.node_types:
+                return None
+            self.at.clauses.is_who = True
+            return f"who {self._restrict(act, ActRestriction(None, '=', (value,), act=act, is_agent=act.noun < 0))}"
+
         noun, value = "(?P<noun>[a-z]+)", f"(?:the )?(?P<value>{V})"
+        self.at.apply(rf"whose (?:line )?{noun} (?:is|was) {value}(?= $)", whose)
         have = f"{_WHO}(?:has|have|had|having|with)"
         has = "(?:does|do|did|has|have)"
         self.at.apply(rf"how many {noun} {has} {value}(?: have| had| got)?(?= $)", how_many)

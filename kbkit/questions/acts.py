@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kbkit.english.agents import done_to
-from kbkit.english.words import lemmas_of, may_be_person, singular
-from kbkit.questions.directions import ACTIVE, agent_of
+from kbkit.english.agents import BOSSES, done_to
+from kbkit.english.words import lemmas_of, singular
+from kbkit.questions.directions import ACTIVE, agent_of, is_agent_noun
 from kbkit.questions.elements import Elements
 from kbkit.questions.lexicon import FAINT, LITERAL
 from kbkit.questions.question import Question
@@ -48,14 +48,13 @@ def _is_faint(link: QuestionLink) -> bool:
 
 def _said(elements: Elements, word: str) -> Act | None:
     """Return the only relation that a verb says, if it joins nodes of one type and says which of them acts."""
-    return _only(elements, word) if "VERB" in lemmas_of(word) else None
+    return _only(elements, word) if "VERB" in lemmas_of(word) and word not in BOSSES else None
 
 
 def _said_by_noun(elements: Elements, word: str) -> Act | None:
     """Return the only relation that a noun for one of its ends says: *supervisors*, *students*."""
     one = singular(word.removeprefix("grand"))
-    is_agent = may_be_person(one) and one.endswith(("er", "or", "parent"))
-    found = [(act, 1) for act in [_only(elements, one)] if act is not None and is_agent]
+    found = [(act, 1) for act in [_only(elements, one)] if act is not None and is_agent_noun(one)]
     found += [(act, -1) for verb in done_to(one) if (act := _only(elements, verb)) is not None]
     is_one = len({act for act, _ in found}) == 1
     return replace(found[0][0], noun=found[0][1], is_twice=word.startswith("grand")) if is_one else None

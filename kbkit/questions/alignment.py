@@ -11,7 +11,7 @@ from kbkit.english.question_words import FUNCTION_WORDS
 from kbkit.questions.candidates import CandidateFrame, Topic
 from kbkit.questions.element_lists import COMPARED, HOP, MOST, VALUE
 from kbkit.questions.elements import Elements, Ints
-from kbkit.questions.lexicon import WEAK, Floats, sharp
+from kbkit.questions.lexicon import WEAK, Floats, related, sharp, stem
 from kbkit.questions.question import Question
 
 KIND = 0.9
@@ -118,6 +118,29 @@ def hops_back(elements: Elements, frame: CandidateFrame, rows: Ints) -> NDArray[
 def repeated(first: Ints, other: Ints) -> NDArray[np.bool_]:
     """Return whether an arm is the same as the first, so that it needs no words of its own."""
     return np.broadcast_to((first == other).all(1)[:, None], other.shape)
+
+
+def said_once(elements: Elements, question: Question, rows: Ints, words: list[int], slots: Ints) -> NDArray[np.bool_]:
+    """Return which slots are a hop that is followed again, though two words of its label say it once: *release year*.
+
+    The relation and its word are the same twice in *the parents of her parents*.
+    """
+    found = np.zeros(slots.shape, bool)
+    known: dict[tuple[int, int, int], bool] = {}
+    for a, b in combinations(range(rows.shape[1]), 2):
+        is_again = (rows[:, a] == rows[:, b]) & (rows[:, a] >= 0) & (slots[:, a] >= 0) & (slots[:, b] >= 0)
+        for row in np.flatnonzero(is_again).tolist():
+            key = (int(elements.label[rows[row, a]]), words[slots[row, a]], words[slots[row, b]])
+            if key not in known:
+                one, other = (_parts_said(elements, key[0], question.tokens[at].word) for at in key[1:])
+                known[key] = bool(one and other) and one.isdisjoint(other)
+            found[row, b] = known[key]
+    return found
+
+
+def _parts_said(elements: Elements, label: int, word: str) -> set[str]:
+    """Return the content words of a label that a word is a form of."""
+    return {part for part in elements.labels.words[label] - FUNCTION_WORDS if related(stem(part), stem(word))}
 
 
 def inversions(

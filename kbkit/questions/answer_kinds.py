@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from kbkit.answers.answer_set import AnswerSet
 from kbkit.answers.attribute_values import ColumnValues
-from kbkit.answers.syntax import Aggregate, Expression, Filter, Superlative, subtrees
+from kbkit.answers.syntax import Aggregate, Expression, Filter, Name, Nodes, Superlative, ValueColumn, subtrees
 from kbkit.english.question_words import NO, YES
 from kbkit.english.words import singular
 from kbkit.questions.element_lists import numeric
@@ -39,8 +39,9 @@ _EACH = re.compile(r"\b(?:each|every|per|by|respectively|all)\b")
 
 def other_kind(elements: Elements, tree: Expression, text: str) -> str:
     """Return the words of a question (``text``, in lower case) that ask for another kind of answer; "" if none do."""
-    if (found := _WHO.search(text)) and (_are_measures(elements, tree) or _are_things(elements, tree)):
-        return found[1]
+    is_who = _WHO.search(text)
+    if is_who and (_are_measures(elements, tree) or _are_things(elements, tree) or _are_by_number(elements, tree)):
+        return is_who[1]
     if (found := _HOW_MANY.search(text)) and not (_has_number(elements, tree) and _is_one(elements, tree, text)):
         return found[1] or found[2]  # seasons without two tribes: not a list of their numbers
     if (found := _WHEN.search(text) or _FOR.search(text)) and _is_unfit(elements, tree, _are_dates):
@@ -49,7 +50,11 @@ def other_kind(elements: Elements, tree: Expression, text: str) -> str:
         _is_unfit(elements, tree, _are_places) or _are_numbers(elements, tree) or _are_named(tree, text)
     ):
         return found[1]
-    if (found := _HOW_MUCH.search(text)) and not _EACH.search(text) and _are_several(elements, tree):
+    if (
+        (found := _HOW_MUCH.search(text))
+        and not _EACH.search(text.replace(" all ", " "))
+        and _are_several(elements, tree)
+    ):
         return found[1]
     return ""
 
@@ -97,6 +102,15 @@ def _are_things(elements: Elements, tree: Expression) -> bool:
     kind = answer_type(tree)
     people = {elements.types[number].name for number in elements.people}
     return not isinstance(tree, Aggregate) and bool(people) and kind is not None and kind not in people
+
+
+def _are_by_number(elements: Elements, tree: Expression) -> bool:
+    """Return whether an expression gives groups by numbers or dates only: who was it, by a number of the manager."""
+    if not isinstance(tree, Aggregate) or not tree.groups:
+        return False
+    columns = tuple(ValueColumn(one.measure) for one in tree.groups if isinstance(one.measure, str))
+    types = _types(elements, replace(tree, columns=columns)) if len(columns) == len(tree.groups) else []
+    return bool(types) and all(map(numeric, types))
 
 
 def _types(elements: Elements, tree: Aggregate) -> list[str]:
@@ -157,7 +171,10 @@ def content(answers: AnswerSet) -> tuple[object, bool]:
 
 
 def keeps_most(elements: Elements, tree: Expression) -> bool:
-    """Return whether a superlative of an expression keeps most of the nodes, as the most of what all have one of."""
+    """Return whether a superlative of an expression keeps most of the nodes, as the most of what all have one of.
+
+    Of one named node, it keeps all.
+    """
     if isinstance(tree, Aggregate) and tree.op == "count" and tree.limit is not None:
         kept, every = (len(AnswerSet(elements.session, one).value or ()) for one in (tree, replace(tree, limit=None)))
         if kept > max(2 * tree.limit, _MOST * every):
@@ -167,6 +184,12 @@ def keeps_most(elements: Elements, tree: Expression) -> bool:
             tests = [test for test in part.conditions if isinstance(test, Superlative) and test.per is None]
             if not tests:
                 continue
+            if (
+                isinstance(part.source, Nodes)
+                and isinstance(part.source.selector, Name)
+                and not part.source.selector.all
+            ):
+                return True
             kept = len(AnswerSet(elements.session, part))
             wanted = max(test.number if isinstance(test.number, int) else 1 for test in tests)
             if kept > 2 * wanted and kept > _MOST * len(AnswerSet(elements.session, part.source)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from kbkit.answers.answer_set import answers as expression_answers
 from kbkit.errors import BadInputError, KbError
 from kbkit.questions.answer_kinds import content
 from kbkit.questions.chain_reading import ChainReading
@@ -227,7 +228,7 @@ def ask(stores: Stores, question: str, alternatives: int = MAX_ALTERNATIVES) -> 
     return AskResult(stores, QuestionReader.of(stores).read(question), alternatives)
 
 
-def choose(stores: Stores, result: AskResult, reading: int | str) -> AskResult:
+def choose(stores: Stores, result: AskResult, reading: int | str, *, own: bool = False) -> AskResult:
     """Choose a reading of a question and remember it; see :meth:`kbkit.kb.KnowledgeBase.choose`."""
     if not isinstance(result, AskResult):
         raise BadInputError(f"Expected the result of ask(), not {type(result).__name__}")
@@ -237,6 +238,8 @@ def choose(stores: Stores, result: AskResult, reading: int | str) -> AskResult:
             some = f"Readings are numbered from 1 to {len(offered)}" if offered else "The question has no readings"
             raise KbError(f"Invalid reading number {reading}", some)
         expression = offered[reading - 1].expression
+    elif own:
+        expression = expression_answers(stores, reading).expression
     elif (expression := reading) not in result.closest(_TRIED):
         raise KbError(f"The question has no reading {expression!r}", "Ask it again and choose one that is offered")
     keep_choice(stores, result.question, expression)

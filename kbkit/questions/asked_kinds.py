@@ -8,9 +8,10 @@ from dataclasses import replace
 
 from kbkit.answers.attribute_values import ColumnValues
 from kbkit.answers.syntax import Aggregate, Expression, ValueColumn
-from kbkit.english.agents import agent_nouns
+from kbkit.english.agents import CLIENTS, OF_CLIENTS, OF_STAFF, agent_nouns
 from kbkit.english.question_words import (
     COUNTED,
+    CREATING,
     DWELLING,
     MONEY_WORDS,
     PASTS,
@@ -19,7 +20,7 @@ from kbkit.english.question_words import (
     PRICES_OF_ONE,
     Adjective,
 )
-from kbkit.english.words import is_person, may_be_person, may_be_verb
+from kbkit.english.words import is_person, lemmas_of, may_be_person, may_be_verb, singular
 from kbkit.questions.act_rules import ActRestriction
 from kbkit.questions.clauses import AskedTarget, is_type
 from kbkit.questions.element_lists import MOST, Element
@@ -27,6 +28,7 @@ from kbkit.questions.elements import MAX_HOPS
 from kbkit.questions.label_option import LabelOption
 from kbkit.questions.lexicon import label_words
 from kbkit.questions.link_words import is_participle
+from kbkit.questions.products import takings_of
 from kbkit.questions.question_link import QuestionLink
 from kbkit.questions.time_and_place import TimePlanner
 from kbkit.questions.units import UNITS
@@ -97,6 +99,8 @@ class AskedPlanner(TimePlanner):
     def _amounts_of(self, kind: int) -> list[str]:
         """Return the attributes of a type that are amounts of money, by their names; prices of one piece are none."""
         words = {one.name: {*label_words(one.name)} for one in self._numbers_of(kind)}
+        if (product := takings_of(self.elements, kind)) is not None:
+            return [product.dates[1]]
         return [name for name, said in words.items() if said & MONEY_WORDS and not said & PRICES_OF_ONE]
 
     def _averaged(self, adjective: Adjective) -> AskedTarget:
@@ -154,6 +158,8 @@ class AskedPlanner(TimePlanner):
             clauses.targets.append(agent)
             return None
         asked = self._asked_kind() if is_open and (clauses.is_who or clauses.is_where) else None
+        if is_open and self._tokens[:1] == ["what"] and {*self._tokens[1:2]} & {"did", "has", "have", "had"}:
+            asked = self._object_of_event()
         if is_open and clauses.is_who and asked is None and not clauses.context:
             kinds = [*(link.labels[0].type for link in clauses.said), *self._tested()]
             asked = next((kind for kind in kinds if self._is_nameless(kind) and self._naming_column(kind)), None)
@@ -161,6 +167,18 @@ class AskedPlanner(TimePlanner):
         if is_open and not clauses.targets and not clauses.context and asked is None:
             raise NotReadError(f"'{clauses.asks_for}'")
         return asked
+
+    def _object_of_event(self) -> int | None:
+        """Return what an event is about, beside those who are named: *what did Ann hire*, a bike."""
+        events = [link.labels[0].type for link in self.clauses.events or self.clauses.context]
+        named = {
+            self.elements.type_number(node) for r in self.clauses.restrictions for v in r.values for node in v.nodes
+        }
+        if len(events) != 1 or not named & self.elements.people:
+            return None
+        hops = [self.elements.all[hop] for hop in self.elements.from_type(events[0]).tolist()]
+        found = {hop.target for hop in hops if hop.forward} - named - self.elements.people - {events[0]}
+        return next(iter(found)) if len(found) == 1 else None
 
     def _agent(self) -> AskedTarget | None:
         """Return the only column for who did what a participle says, of the types that are named: a *requester*."""
@@ -226,15 +244,39 @@ class AskedPlanner(TimePlanner):
         kinds = [kind for kind in range(len(self.elements.types)) if fits(kind) and kind not in about]
         kinds = [kind for kind in kinds if not self._is_nameless(kind)] or kinds
         kinds = [kind for kind in kinds if min((self._distance(one, kind) for one in about), default=0) <= MAX_HOPS]
+        if not about and self.clauses.is_who:
+            kinds = [kind for kind in kinds if not self._are_companies(kind)] or kinds
         if len(kinds) < 2 or not about:
             return kinds[0] if len(kinds) == 1 else None
         near = sorted((self._distance(about[0], kind), kind) for kind in kinds)
         if (self._tested() or is_sure) and near[0][0] < near[1][0]:
             return near[0][1]  # who paid the most fines: those whose loans have them
+        if near[0][0] == 1 < near[1][0] and CREATING & {*self.clauses.unexplained}:
+            return near[0][1]  # who made the work: its artist, not a borrower
         ranked = sorted(((self._said(about[0], kind), kind) for kind in kinds), reverse=True)
+        if ranked[0][0] - ranked[1][0] < _TELLING and (meant := self._by_deed(kinds)) is not None:
+            return meant
         if ranked[0][0] - ranked[1][0] < _TELLING:  # who borrowed the book: not its author
             raise NotReadError("'who'" if self.clauses.is_who else "'where'")
         return ranked[0][1]
+
+    def _by_deed(self, kinds: list[int]) -> int | None:
+        """Return the only type of clients, or of staff, that a verb means: who hires bikes, and who repairs them."""
+        words = {base for word in self._tokens for base in lemmas_of(word).get("VERB", ())}
+        is_client = bool(words & OF_CLIENTS)
+        if not is_client and not words & OF_STAFF:
+            return None
+        nouns = {kind: label_words(self.elements.types[kind].name)[-1] for kind in kinds}
+        clients = [kind for kind, noun in nouns.items() if singular(noun) in CLIENTS]
+        others = [kind for kind in kinds if kind not in clients]
+        found = clients if is_client else others
+        return found[0] if len(found) == 1 and clients and others else None
+
+    def _are_companies(self, kind: int) -> bool:
+        """Return whether the nodes of a type have the name of a company: sponsors, with a *company_name*."""
+        known = self.elements.types[kind]
+        names = [known.name_label, *(attribute.name for attribute in known.attributes)]
+        return any(label_words(name) in (["company"], ["company", "name"]) for name in names if name)
 
     def _said(self, source: int, kind: int) -> float:
         """Return how well words of the question express a type, or the relations that lead there."""
@@ -309,6 +351,7 @@ class AskedPlanner(TimePlanner):
         is_sum |= target.label.text.casefold() in UNITS  # how many kilos did we take
         is_sum |= bool(self.clauses.groups) and option.type not in grouped  # the number of docks per area
         after = list(self._tokens[target.label.last : target.label.last + 2])
+        is_sum |= after[:1] in (["do"], ["did"], ["have"]) and after[1:] in (["we"], ["you"])  # did we carry
         is_sum |= after in (["have", "been"], ["has", "been"]) or (
             after[:1] in (["were"], ["was"]) and any(map(is_participle, after[1:]))  # how many hours were worked
         )

@@ -149,25 +149,17 @@ class AttributeTests(Meanings):
                 return self._attribute(label, near, bool(numbers))
         if restriction.adjective is None or not restriction.adjective.nouns:
             raise NotReadError("the number compares with nothing")
+        if "season" in restriction.adjective.nouns and (season := self._season(near)) is not None:
+            return season  # 2024 fees: of that season, whenever they were paid
         unit = next((value.unit for value in restriction.values if value.unit), "")
         if unit and (measuring := self._measuring(unit, near)) is not None:
             return measuring
         if restriction.adjective.nouns == (unit,):
             raise NotReadError(f"'{restriction.values[0].text}'")  # loans of 3 days, of which no column tells the days
         if restriction.values and "year" in restriction.adjective.nouns:
-            named = [link.labels[0].type for link in self.clauses.events]  # adopted in 2014
-            named += self._types_before(restriction.values[0])  # the prize in 2014
-            near = [*(kind for kind in named if self._has_dates(kind)), *near]
-        if restriction.operand == "node":  # is Lagos bigger than Cairo: by what cities have
-            own = list(dict.fromkeys(self.elements.type_number(node) for node in restriction.values[0].nodes))
-            try:
-                found = self._by_adjective(restriction.adjective, [kind for kind in own if kind in near[:1]] or own)
-            except NotReadError:
-                pass
-            else:
-                if restriction.adjective == COMPARATIVES["before"] and not self._is_date(found):
-                    raise NotReadError("'before'")  # the station before Riverside
-                return found
+            near = [*self._with_dates_beside(restriction, near[0]), *near]
+        if restriction.operand == "node" and (shared := self._of_node(restriction, near)) is not None:
+            return shared
         kinds = near + [kind for kind in range(len(self.elements.types)) if kind not in near]
         close = sorted(kinds, key=lambda kind: min(self._distance(kind, one) for one in near))
         joined = [kind for kind in close if self.elements.paths(kind, near[0])]
@@ -181,6 +173,37 @@ class AttributeTests(Meanings):
         ):
             raise NotReadError(f"what was in {restriction.values[0].text}")
         return option
+
+    def _of_node(self, restriction: Restriction, near: list[int]) -> LabelOption | None:
+        """Return the attribute of a named node that another one is compared by: is Lagos bigger than Cairo."""
+        assert restriction.adjective is not None
+        own = list(dict.fromkeys(self.elements.type_number(node) for node in restriction.values[0].nodes))
+        try:
+            found = self._by_adjective(restriction.adjective, [kind for kind in own if kind in near[:1]] or own)
+        except NotReadError:
+            return None
+        if restriction.adjective == COMPARATIVES["before"] and not self._is_date(found):
+            raise NotReadError("'before'")  # the station before Riverside
+        return found
+
+    def _season(self, kinds: list[int]) -> LabelOption | None:
+        """Return the only column of whole years of the first type that has one."""
+        for kind in kinds:
+            columns = [a for a in self.elements.types[kind].attributes if a.type.endswith(("INT", "INTEGER"))]
+            years = [one.name for one in columns if self.elements.is_yearly(kind, one.name)]
+            if years:
+                return LabelOption(kind, years[0], 1.0, True, is_year=True) if len(years) == 1 else None
+        return None
+
+    def _with_dates_beside(self, restriction: Restriction, owner: int) -> list[int]:
+        """Return the types with dates that a question names beside a year: the events of its verbs, and named nodes."""
+        named = [link.labels[0].type for link in self.clauses.events]  # adopted in 2014
+        named += self._types_before(restriction.values[0])  # the prize in 2014
+        if not self._has_dates(owner):  # points at the summer meeting in 2023
+            others = (value for one in self.clauses.restrictions for value in one.values)
+            named += [self.elements.type_number(node) for value in others for node in value.nodes[:1]]
+        named = [*self._named_before(restriction.values[0]), *named]
+        return [kind for kind in named if self._has_dates(kind)]
 
     def _is_other_date(self, restriction: Restriction, option: LabelOption, kinds: list[int]) -> bool:
         """Return whether a verb may be about the date of other nodes: members who borrowed a book in 2022."""

@@ -7,11 +7,15 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from kbkit.english.question_words import ADJECTIVES, MONEY, PERSON_WORDS
+from kbkit.english.words import may_be_verb
 from kbkit.questions.clauses import SUPERLATIVE, L, N, Restriction, Rewriter, V, is_type
+from kbkit.questions.lexicon import label_words
 from kbkit.questions.question_link import QuestionLink
 
 _RATES = ("hour", "day", "week", "month", "year", "night", "person", "head")
 """What prices are for: *30 euros an hour*."""
+_PERIODS = {"year": ("annual", "yearly"), "month": ("monthly",), "week": ("weekly",), "day": ("daily",)}
+"""Words in the names of columns of what there is in a period."""
 
 
 def beginning(at: Rewriter) -> None:
@@ -34,10 +38,12 @@ def beginning(at: Rewriter) -> None:
     first = asks[1] if asks else ""
     at.clauses.is_who = first in ("who", "whom", *PERSON_WORDS)
     at.clauses.is_where = first == "where"
+    at.text = re.sub(r" (who|which|that|what) s (?=(?:on|in|under|not|a|an) )", r" \1 is ", at.text)
     _owned(at)
     at.text = re.sub(r" (?:take|takes|took|taken|taking) (?:part|place)(?= )", "", at.text)
     at.apply(rf"(?P<how>how much (?:{L} )?)money(?= )", lambda found: found["how"])
     _are_of(at)
+    _people(at)
     _rates(at)
     _dates(at)
     at.text = at.text.replace(" due to ", " to ")
@@ -78,6 +84,33 @@ def _are_of(at: Rewriter) -> None:
         return f"is {match['value']} {match['label']}"
 
     at.apply(rf"(?<=^ )(?:do|did|have) (?:we|you) (?P<label>{L}) (?:the |a |an )?(?P<value>{V})(?= $)", ours)
+
+
+def _people(at: Rewriter) -> None:
+    """``how many people visit the museum``, of a number of visitors: the number, or its total."""
+
+    def counted(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        options = label.attributes()[:1] if label is not None and not is_type(label) else []
+        is_number = any(one.is_number and not one.is_year for one in options)
+        people = at.link(match["people"])
+        is_other = people is not None and people.text.casefold() != "people"
+        if label is None or is_other or not is_number or not may_be_verb(label.text):
+            return None
+        return (
+            f"what is the total {match['label']} of {match['rest']}" if match["all"] else f"how many {match['label']}"
+        )
+
+    def yearly(match: re.Match[str]) -> str | None:
+        """``visitors a year``, of annual_visitors: what the name of the column says already."""
+        period = at.link(match["label"])
+        said = _PERIODS.get(period.text.casefold() if period is not None else match["word"], ())
+        named = (label_words(one.attribute) for link in at.links for one in link.attributes()[:1])
+        return "" if any(not {*said}.isdisjoint(words) for words in named) else None
+
+    at.apply(rf"(?:a|per|each|every) (?:(?P<label>{L})|(?P<word>year|month|week|day))", yearly)
+    total = "(?: (?P<rest>.*) (?P<all>in total|altogether)(?= $))?"
+    at.apply(rf"(?<=^ )how many (?:people|(?P<people>{L})) (?P<label>{L}){total}", counted)
 
 
 def _owned(at: Rewriter) -> None:
@@ -135,7 +168,55 @@ def _dates(at: Rewriter) -> None:
         at.links.append(replace(label, text="birth date"))
         return f"and their <L{len(at.links) - 1}>"
 
-    at.apply(rf"and when (?:(?:it|they|he|she|each|was|were|is|are) )*(?P<label>{L})", dated)
+    def last(match: re.Match[str]) -> str | None:
+        is_event = is_type(at.link(match["label"]))
+        return f"when was the {match['nth']} {match['label']} of {match['who']}" if is_event else None
+
+    been = r"(?:was|were|did|has|have|had) (?P<who>(?:the |our )?(?:<L\d+> )?<V\d+>) (?P<nth>last|first)(?: been| got)?"
+    at.apply(rf"when {been} (?P<label>{L})", last)  # when was Comet last repaired
+
+    def asked(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        if label is None or is_type(label) or not re.search(rf"{L}|{V}", match.string[: match.start()]):
+            return None
+        is_number = any(one.is_number for one in label.attributes()[:1])
+        return f"and their {match['label']}" if is_number or not match["how"] else None
+
+    of_each = "(?: (?:on|of|for|at|in|to|from) (?:each|it|them|that|those)(?: one)?| each(?: one)?)?"
+    what = "(?:(?P<how>how (?:many|much|long))|(?:what|which)(?: (?:is|was|are|were|s))?)"
+    at.apply(rf"and {what}(?: (?:the|its|their|his|her))? (?P<label>{L}){of_each}(?= $)", asked)
+
+    def done(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        is_text = label is not None and not is_type(label) and not any(o.is_number for o in label.attributes()[:1])
+        return f"and their {match['label']}" if is_text else None
+
+    at.apply(rf"and who (?P<label>{L}) (?:it|them|each|each one|that)(?= $)", done)  # and who wrote it
+
+    def yearly(match: re.Match[str]) -> str | None:
+        """``in which year was it first climbed``, of a column called so: not another year."""
+        year, label = at.link(match["year"]), at.link(match["label"])
+        options = label.attributes()[:1] if label is not None and not is_type(label) else []
+        is_dated = any(one.score == 1 and (one.is_year or one.is_date) for one in options)
+        is_same = year is not None and year.text.casefold() in ("year", "date", "day", "month")
+        return match["rest"] if is_same and is_dated else None
+
+    rest = rf"(?P<rest>(?:was|were|did|has|is) (?:{V}|the {L}) (?P<label>{L}))"
+    at.apply(rf"(?<=^ )(?:in |on )?(?:which|what) (?P<year>{L}) {rest}(?= $)", yearly)
+
+    they = "(?:it|they|he|she|each|was|were|is|are|did|does|do|has|have|of them|of these)"
+    at.apply(rf"and when (?:{they} )*(?P<label>{L})", dated)
+
+    def told(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        is_dated = label is not None and any(o.is_date or o.is_year for o in label.attributes()[:1])
+        if label is None or is_type(label) or not is_dated:
+            return None
+        at.links.append(replace(label, text="when", first=at.last, last=at.last + 1))
+        return f"{match['label']}{match['rest']} and their <L{len(at.links) - 1}>"
+
+    time = f"(?:in|on|at|or|later|earlier|before|after|since|between|and|{N})"
+    at.apply(rf"(?P<label>{L})(?P<rest>(?: {time})*) and when(?= $)", told)
 
 
 def _listed(at: Rewriter) -> Callable[[re.Match[str]], str]:

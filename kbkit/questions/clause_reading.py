@@ -43,7 +43,9 @@ from kbkit.questions.links import Linker
 from kbkit.questions.meanings import SEVERAL_DATES
 from kbkit.questions.measure_nouns import MeasureNouns
 from kbkit.questions.mentions import Mention
+from kbkit.questions.named_nodes import without_nameless
 from kbkit.questions.other_links import MAX_OTHERS, other_links
+from kbkit.questions.products import with_products
 from kbkit.questions.question import Question
 from kbkit.questions.question_link import QuestionLink
 from kbkit.questions.row_rules import PAIR
@@ -51,7 +53,7 @@ from kbkit.questions.several_plans import SeveralPlanner
 from kbkit.questions.state_links import with_states
 from kbkit.questions.target_rules import read_clauses
 from kbkit.questions.type_nouns import TypeNouns
-from kbkit.questions.values import AttributeValues
+from kbkit.questions.values import NOTES, AttributeValues
 from kbkit.questions.ways import NotReadError
 
 CONFIDENCE = {
@@ -132,17 +134,24 @@ class ClauseReader:
         is_deed = clauses.is_yes_no and question.tokens[0].word in _AUXILIARIES  # did anyone row to the island
         if all(events) and not is_deed and (at := self._nouns.asked(question, links)) >= 0:
             clauses.nouns.add(question.tokens[at].word)  # staff in Paris: a verb nowhere
+        noted = (value.attribute for link in links for value in link.values[:1])
+        if any(label_words(name)[-1] in NOTES for name in noted):
+            about = {*about, "because"}  # because of snow, as a note says
         clauses.unexplained = [word for word in clauses.unexplained if word not in about]
         words = [question.tokens[at].word for at in question.content(set())]
         planner = SeveralPlanner(self.elements, links, clauses, words, [token.word for token in question.tokens])
         is_other = False
         try:
             function = prepared(self.elements, clauses)
-            tree = with_days(planner.plan(), function)
+            tree = without_nameless(self.elements, with_days(planner.plan(), function), question)
+            tree = with_products(self.elements, tree)
             if clauses.is_yes_no and not isinstance(tree, Aggregate):
                 raise NotReadError("yes or no")
-            if clauses.is_yes_no and isinstance(tree, Aggregate) and tree.op == "values":
+            if clauses.is_yes_no and isinstance(tree, Aggregate) and (tree.op == "values" or tree.groups):
                 raise NotReadError("yes or no")
+            parts = list(subtrees(tree)) if clauses.is_yes_no and question.superlative else None
+            if parts is not None and not any(isinstance(part, Superlative) for part in parts):
+                raise NotReadError("a superlative")  # is Ford the most common make: not whether there is one
             text = question.text.casefold()
             text = text.replace("who", "what", 1) if clauses.is_named else text
             named = _other_than_named(question, links, tree)
@@ -226,6 +235,8 @@ class ClauseReading:
     @property
     def is_unmet(self) -> bool:
         """Whether all nodes of a type are answers though a verb says which of them: ``which pets are insured``."""
+        if isinstance(self.tree, Aggregate) and self.tree.having:
+            return False  # movements represented by over 3 artists
         tree = self.tree.source if isinstance(self.tree, Aggregate) else self.tree
         is_all = isinstance(tree, Nodes) and tree.selector is None and not self.clauses.groups
         return is_all and any(is_participle(verb) for verb in self.verbs)
@@ -367,11 +378,14 @@ class ClauseReading:
         parts = list(subtrees(tree))
         ops = {op for part in parts if isinstance(part, Aggregate) for op in part.ops}
         superlative = any(isinstance(part, Superlative) for part in parts)
+        measures = {part.measure for part in parts if isinstance(part, Superlative)}
         tests = sum(isinstance(part, (Condition, Comparison)) for part in parts)
         clauses = self.clauses
         totals = {target.total for target in clauses.targets if target.total}
         ignored = [
-            f"'{total}'" for total in totals if total not in ops and not (total in ("min", "max") and superlative)
+            f"'{one.total}'"
+            for one in clauses.targets
+            if one.total and one.total not in ops and not (one.total in ("min", "max") and one.is_measure(measures))
         ]
         is_grouped = any(isinstance(part, Group) for part in parts)
         ignored += ["a group"] * bool(clauses.groups and (totals or clauses.most) and not is_grouped)

@@ -16,7 +16,7 @@ from kbkit.questions.elements import Elements
 from kbkit.questions.lexicon import LITERAL, cosine
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.question_link import QuestionLink
-from kbkit.questions.verb_fit import is_fitting, said_by
+from kbkit.questions.verb_fit import is_fitting, is_winning, said_by
 
 _AKIN = 0.4
 """Least similarity of a verb for an outcome and what it is about: *won* a prize."""
@@ -93,6 +93,8 @@ class ClauseVerbs:
         if verb in LIGHT_VERBS:  # the most films that a director made, where films are made in countries
             meant = {label for label in meant if not self.elements.ends_in_preposition[label]}
         followed = self.followed
+        if is_winning(self.elements, verb, self._said[1]):
+            return True
         if verb in OUTCOMES and not any(similar[label] >= _SAME for label in followed):
             # won the cup: not who took part
             named = [link.text.casefold().rpartition(" ")[2] for link in self.links if link.labels]

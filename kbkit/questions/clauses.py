@@ -8,7 +8,7 @@ What no rule consumes is asked for, stands on the way between the two, or is not
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -92,10 +92,17 @@ class AskedTarget:
     of: QuestionLink | None = None
     is_distinct: bool = False
 
+    def is_measure(self, measures: Collection[object]) -> bool:
+        """Return whether a superlative with one of some measures may compare what is asked for."""
+        options = self.label.attributes() if self.label is not None else []
+        is_number = any(option.is_number for option in options)
+        return bool(measures) and (not is_number or any(option.attribute in measures for option in options))
+
     @property
     def meaning(self) -> object:
         """What two targets share that ask for the same."""
-        return (self.label and self.label.labels, self.total, self.of and self.of.labels)
+        said = self.label and (self.label.labels, self.label.role)
+        return (said, self.total, self.of and self.of.labels)
 
 
 @dataclass
@@ -107,6 +114,8 @@ class Clauses:
     restrictions: list[Restriction] = field(default_factory=list)
     most: Most | None = None
     groups: list[QuestionLink] = field(default_factory=list)
+    are_theirs: bool = False
+    """Whether all conditions are on the nodes of the groups: each of *Ann's courses*."""
     order: tuple[QuestionLink | None, bool] | None = None
     order_by: Adjective | None = None
     """What the nodes are ordered by, as an adjective: oldest first."""
@@ -161,6 +170,8 @@ class Rewriter:
 
     def __init__(self, question: Question, links: list[QuestionLink], acts: Mapping[str, Act]) -> None:
         self.links, self.clauses, self.acts = links, Clauses(), acts
+        self.last = len(question.tokens) - 1
+        """The position of the last word."""
         ends = [question.tokens[link.last - 1].end for link in links]
         self.commas = {number for number, end in enumerate(ends) if question.text[end:].lstrip()[:1] == ","}
         """The numbers of the links that a comma follows."""

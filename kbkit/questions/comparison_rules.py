@@ -63,6 +63,22 @@ def averages(at: Rewriter) -> None:
         is_same = is_type(first) and is_type(last) and first and last and first.labels[:1] == last.labels[:1]
         return match[0].rpartition(" ")[0] if is_same else None  # teachers who earn more than the average teacher
 
+    def among(match: re.Match[str]) -> str | None:
+        """``prints worth more than the average print``, of a value: the average of those that have it."""
+        first, last, label = at.link(match["value"]), at.link(match["again"]), at.link(match["label"])
+        adjective = comparative(match["op"])
+        if not first or not last or not first.values or first.values != last.values or is_type(label):
+            return None
+        op = (">" if adjective.sign > 0 else "<") if adjective else operator_of(match["op"])
+        if label is None and adjective is None:
+            return None
+        return f"{match['value']} {at.restrict(Restriction(label, op, (last,), False, adjective, 'avg'))}"
+
+    at.apply(
+        rf"(?P<value>{V}) {BE}(?:(?P<label>{L}) )?{BE}(?P<op>{OPS}|(?:{ADJECTIVE}) than) (?:that of )?{_AVERAGE} "
+        rf"(?P<again>{V})(?= $)",
+        among,
+    )
     at.apply(rf"(?P<type>{L}) (?:(?!<L)\S+ |<L\d+> )*than {_AVERAGE} (?P<again>{L})(?= $)", again)
     at.apply(rf"(?:(?:that|which|who) )?(?:<L\d+> )?(?P<op>{MORE}|{LESS}) (?P<label>{L}) than {_AVERAGE}", amount)
     op = rf"(?:for )?(?P<op>{OPS}|(?:{ADJECTIVE}) than)"
@@ -200,8 +216,24 @@ def _limit(match: re.Match[str]) -> tuple[str, Adjective | None]:
     return op, adjective
 
 
+def _whose(at: Rewriter) -> None:
+    """``whose licence expires before 2026``: of the column that is named."""
+
+    def use(match: re.Match[str]) -> str | None:
+        label, same = at.link(match["label"]), at.link(match["same"])
+        is_date = label is not None and not is_type(label) and any(o.is_date for o in label.attributes()[:1])
+        is_said = same is None or (label is not None and same.labels[0].attribute == label.labels[0].attribute)
+        return f"{match['whose']} {match['label']} {match['rest']}" if is_date and is_said else None
+
+    verb = r"(?:(?:had|has|have|will|would|is|are|was|were|been|due|up|to) )*[a-z]+(?:s|ed|e|t)"
+    said = rf"(?:{verb}|(?:(?:had|has|have|will|is|was) )?(?P<same>{L}))"
+    rest = rf"(?P<rest>(?:{OPS}) {N})"
+    at.apply(rf"(?P<whose>(?:where|whose)(?: the)?) (?P<label>{L}) {said} {rest}", use)
+
+
 def comparisons(at: Rewriter) -> None:
     """``more than 4 cylinders``, ``longer than 300 km``, ``3 or more``."""
+    _whose(at)
     _expired(at)
     _with_number(at)
     _with_more(at)
@@ -257,6 +289,12 @@ def _with_more(at: Rewriter) -> None:
         tail = match["before"] if match["after"] and is_type(at.link(match["before"])) else ""
         return f"{tail or ''} {at.restrict(Restriction(label, op, number))}"
 
+    def dated(match: re.Match[str]) -> str | None:
+        label = at.link(match["before"])
+        is_date = label is not None and not is_type(label) and label.labels[0].is_year
+        return plain(match) if is_date else None  # hired in 2020 or later
+
+    at.apply(rf"(?P<before>{L}) (?:in|from) (?P<number>{N}) (?P<or>{_OR_MORE})(?P<after>)", dated)
     at.apply(rf"(?P<before>){BE}(?P<number>{N}) (?P<after>{L}) (?P<or>{_OR_MORE})", plain)
     at.apply(rf"(?:(?P<before>{L}) )?{BE}(?P<number>{N}) (?P<or>{_OR_MORE})(?: (?P<after>{L}))?", plain)
 

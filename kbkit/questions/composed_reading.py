@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from kbkit.answers.syntax import Aggregate
+from kbkit.answers.syntax import Expression
 from kbkit.questions.chain_reading import ChainReading
 from kbkit.questions.clause_reading import ClauseReading, WordMatch
 
@@ -17,7 +17,7 @@ _CERTAINTY = 0.95
 class FoundParts(NamedTuple):
     """An expression that is made of parts of a question, their readings, and the least of their confidences."""
 
-    tree: Aggregate
+    tree: Expression
     parts: tuple[ClauseReading | ChainReading, ...]
     certainty: float
 

@@ -14,6 +14,7 @@ from kbkit.english.question_words import ENDS
 from kbkit.questions.act_rules import ActTests
 from kbkit.questions.attribute_tests import ConditionPart
 from kbkit.questions.expressions import both
+from kbkit.questions.lexicon import FAINT
 
 
 class ConditionJoins(ActTests):
@@ -103,9 +104,21 @@ class ConditionJoins(ActTests):
         for kind, number in single.items():
             ends = [int(self.elements.target[hop]) for path in self._paths(kind, owner)[:1] for hop in path[:-1]]
             through = [single[end] for end in ends if end in single and end != kind]
+            through = through or [single[one] for one in single if self._is_event_of(one, kind, owner)]
             if through:
                 found[number] = through[0]
         return found
+
+    def _is_event_of(self, event: int, kind: int, owner: int) -> bool:
+        """Return whether nodes of a type join one of another type each to one of the owner's: *lighting on a show*.
+
+        No word says that the two are joined directly, as a show and its director are.
+        """
+        if event in (kind, owner) or kind in self.elements.people or not self._paths(kind, owner):
+            return False
+        is_joined = self._is_single(event, kind) and self._is_single(event, owner)
+        is_near = self._distance(event, kind) == 1 == self._distance(event, owner)
+        return is_joined and is_near and self._expressed(self._paths(kind, owner)[0]) < FAINT
 
 
 def _excludes(test: Test, other: Test) -> bool:

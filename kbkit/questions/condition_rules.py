@@ -9,6 +9,7 @@ from kbkit.english.question_words import (
     Adjective,
 )
 from kbkit.english.words import may_be_verb
+from kbkit.questions.absence_rules import EXCEPT
 from kbkit.questions.clauses import BE, L, N, Restriction, Rewriter, V, is_type
 from kbkit.questions.lexicon import label_words, stem
 from kbkit.questions.link_words import is_participle
@@ -36,10 +37,7 @@ OPS = "|".join(f"(?:{words})" for words, _ in _OPERATORS)
 ADJECTIVE = "|".join(sorted((word for word, one in COMPARATIVES.items() if one.nouns), key=len, reverse=True))
 COMPARED = rf"{BE}(?P<op>{OPS}|(?:{ADJECTIVE})(?: than)?) (?P<number>{N})"
 """A comparison with a number; :func:`comparison` returns its operator."""
-NO = (
-    r"(?:not|isn t|aren t|wasn t|weren t|other than|except(?: for)?|excluding|different from|leaving out|apart from|"
-    r"aside from|ignoring|omitting|not counting|not including|outside(?: of)?)"
-)
+NO = rf"(?:not|isn t|aren t|wasn t|weren t|{EXCEPT}|different from|outside(?: of)?)"
 _HAVE = "(?:have|use|include|contain|speak|play|own)"
 _LACKS = rf"(?:{NO} |(?:do|does|did|don|doesn|didn) (?:not|t) {_HAVE} (?:a |an |any |the )?)"
 UP = "more|above|greater|higher|over|older|later|longer"
@@ -163,6 +161,12 @@ def values(at: Rewriter) -> None:
         return restricted(None, match, negated=True) if are_names else None
 
     at.apply(rf"(?:(?:and|but) )?without (?:the )?{_VALUES}(?! <L)", lacking)
+
+    def in_role(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        return restricted(label, match) if not is_type(label) and _owns(at, label, match) else None
+
+    at.apply(rf"(?:is|was|are|were) (?P<value>{V}) (?:an?|the) (?P<label>{L})(?: (?:on|in|of|for|at))?(?= $)", in_role)
     after = rf"(?: (?P<after>{L}))?"
     either = "(?:either |both |the )*"
     at.apply(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from kbkit.english.agents import done_to
+from kbkit.english.agents import BOSSES, done_to
 from kbkit.english.question_words import PARTICIPLES, PASTS
 from kbkit.english.words import PREPOSITIONS, inflections, lemmas_of, may_be_person, singular
 from kbkit.questions.lexicon import label_words
@@ -40,15 +40,23 @@ def _agent(words: Sequence[str]) -> int:
     if len(words) == 2 and words[1] == "of":  # teacher_of, child_of: the head is one
         return PASSIVE if done_to(words[0]) else ACTIVE if may_be_person(words[0]) else 0
     if len(words) > 1:
+        is_boss = words[-1] in BOSSES or list(words) == ["reports", "to"]
         is_act = "VERB" in lemmas_of(words[0]) and "NOUN" not in lemmas_of(words[0])
-        return ACTIVE if is_act and words[0].endswith("s") and words[1] in PREPOSITIONS else 0  # depends_on
+        is_act = is_act and words[0].endswith("s") and words[1] in PREPOSITIONS  # depends_on
+        return PASSIVE if is_boss else ACTIVE if is_act else 0
     kinds, one = lemmas_of(words[0]), singular(words[0])
     if "NOUN" in kinds or "NOUN" in lemmas_of(one):
-        if may_be_person(one) and one.endswith(("er", "or")):
+        if is_agent_noun(one):
             return 0 if one != words[0] and "VERB" in lemmas_of(one) else PASSIVE  # mentors: a verb, or several nouns
         if one.endswith(_ACTIONS):
             return ACTIVE
     return ACTIVE if words[0].endswith("s") and any(verb != words[0] for verb in kinds.get("VERB", ())) else 0
+
+
+def is_agent_noun(noun: str) -> bool:
+    """Return whether a noun in the singular means who does something: *trainer*, *coach*, *boss*."""
+    is_act = may_be_person(noun) and (noun.endswith(("er", "or", "parent")) or "VERB" in lemmas_of(noun))
+    return is_act or noun in BOSSES
 
 
 def _is_past(word: str) -> bool:

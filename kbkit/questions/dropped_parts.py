@@ -19,13 +19,15 @@ from kbkit.answers.syntax import (
     DateFunction,
     Expression,
     Filter,
+    Nodes,
     Path,
     PathFunction,
+    Step,
     Superlative,
     Test,
     subtrees,
 )
-from kbkit.english.question_words import PAYING, is_negation
+from kbkit.english.question_words import PAYING, SUPERLATIVES, is_negation
 from kbkit.english.words import is_plural
 from kbkit.questions.elements import Elements
 from kbkit.questions.lexicon import FAINT, label_words, stem
@@ -57,6 +59,9 @@ _COPULAS = ("is", "are", "was", "were", "be", "being", "been", "all", "not", "t"
 """Words before a property of nodes: *recipes that are vegan*."""
 _SIDES = 2
 """Sides of one difference."""
+_STEP = 2
+"""Arrows of a path of one step."""
+_SUPERLATIVE = re.compile(rf"\b({'|'.join(SUPERLATIVES)}) ([a-z]+)\b")
 _COLUMNS = 2
 """Number of columns that two questions ask for, at least."""
 
@@ -74,6 +79,7 @@ def dropped_part(elements: Elements, tree: Expression, text: str) -> str:
         _of_neighbours,
         _denied_values,
         _spent,
+        _one_of_several,
     )
     return next(filter(None, (check(elements, tree, text) for check in checks)), "")
 
@@ -147,6 +153,23 @@ def _spent(_: Elements, tree: Expression, text: str) -> str:
     is_counted = any(isinstance(one, PathFunction) and one.op == "count" for one in tests)
     found = _PAYING_MOST.search(text) if is_counted else None
     return f"'{found[1]}'" if found else ""
+
+
+def _one_of_several(elements: Elements, tree: Expression, text: str) -> str:
+    """Return a superlative of a relation in the singular, if several nodes have one: *the highest point in the world*,
+    where each country has a highest point.
+    """
+    path = tree.source if isinstance(tree, Aggregate) else tree
+    step = path.elements[-2] if isinstance(path, Path) else None
+    if not isinstance(path, Path) or not isinstance(step, Step) or "<-" in path.arrows:
+        return ""
+    start = path.elements[0]
+    is_one = isinstance(start, Nodes) and start.selector is not None and len(path.arrows) <= _STEP
+    words = {word for edge in step.edges for word in label_words(edge.relation)}
+    found = next((one for one in _SUPERLATIVE.finditer(text) if {one[1], one[2]} <= words), None)
+    if is_one or found is None or (isinstance(tree, Aggregate) and tree.op == "count"):
+        return ""
+    return f"which '{found[1]} {found[2]}'" if len(AnswerSet(elements.session, path)) > 1 else ""
 
 
 def _what_is_done(elements: Elements, tree: Expression, text: str) -> str:

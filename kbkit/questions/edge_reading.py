@@ -53,6 +53,8 @@ def _tested(elements: Elements, tree: Expression, said: EdgeWords, condition: Co
     changed = places.of(tree)
     if places.count or places.is_other:
         return changed if places.count == 1 and not places.is_other else None
+    if condition.op == "missing":
+        return None  # current members: not those with a coach at present
     return _reached(elements, tree, edge)
 
 

@@ -18,6 +18,8 @@ from kbkit.english.question_words import FUNCTION_WORDS, ORDINALS, SUPERLATIVES,
 from kbkit.questions.condition_rules import comparison
 from kbkit.questions.expressions import compared_number
 from kbkit.questions.lexicon import label_words, stem
+from kbkit.questions.link_words import link_number
+from kbkit.questions.state_links import ENDS
 from kbkit.schema import Attribute, Relation, Schema, quote
 from kbkit.stores import Stores
 
@@ -50,7 +52,11 @@ _FINISHED = r"(?:came|finished|placed|ranked|ended up)(?:\s+in)?"
 _ORDINALS = {"first": 1, **ORDINALS}
 _ALL = r"(?P<all>\s+(?:in total|overall|altogether|in all|combined))?"
 _ASKS = r"(?:(?:what|is|are|was|were|s|the|show|give|me|list|find|calculate)[\s']+)*"
+_FEW = re.compile(r"(?P<asks>(?:which|what|name|list|show)\s+(?:the\s+)?)(?P<few>\w+)\s+", re.I)
 _SUMMED = ("most", "least", "fewest")
+_NOW = ("current", "currently", "now")
+_PRESENT = rf"\b(?:{'|'.join(_NOW)})\b"
+"""Words for edges that have not ended."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +96,15 @@ def unread_of_edges(schema: Schema, tree: Expression, words: Collection[str]) ->
         label = {stem(word) for word in label_words(attribute.label or attribute.name) if word not in FUNCTION_WORDS}
         if attribute.name not in parts and known.isdisjoint(label) and label <= {*map(stem, words)}:
             found |= label
+        if attribute.name not in parts and _is_end(attribute):
+            found |= {stem(word) for word in words if word in _NOW}  # their coach now: none of the past
     return [word for word in words if stem(word) in found]
+
+
+def _is_end(attribute: Attribute) -> bool:
+    """Return whether an attribute tells when an edge ended: those of the present have none."""
+    is_time = attribute.type.startswith(("DATE", "TIMESTAMP")) or is_number(attribute.type)
+    return is_time and bool(ENDS & {*map(stem, label_words(attribute.name))})
 
 
 class EdgeAttributes:
@@ -107,6 +121,10 @@ class EdgeAttributes:
 
     def _found(self, text: str) -> Iterator[EdgeWords]:
         for relation, attribute, label in self._patterns:
+            if _is_end(attribute):
+                for match in re.finditer(_PRESENT, text, re.I):
+                    condition = Condition(attribute.name, "missing", ())
+                    yield EdgeWords(_without(text, match), match[0].strip(), relation, attribute, condition)
             if is_number(attribute.type):
                 if re.search(label, text, re.I):
                     yield from _numbers(text, relation, attribute, label)
@@ -182,7 +200,14 @@ def _numbers(text: str, relation: Relation, attribute: Attribute, label: str) ->
         total = "sum" if match["all"] or match["best"].casefold() in _SUMMED else "max" if sign > 0 else "min"
         if match["total"]:
             total = TOTALS.get(match["total"].casefold(), "sum")
-        yield EdgeWords(_without(text, match), match[0].strip(), relation, attribute, None, total, sign)
+        few = _FEW.match(text)
+        number = link_number([few["few"].casefold()], few["few"]) if few else ""
+        rest = _without(text, match)
+        if few and number.isdigit() and few.end() <= match.start():  # which three teams had the highest scores
+            rest = f"{few['asks']}{rest[few.end() :]}"
+        else:
+            number = "1"
+        yield EdgeWords(rest, match[0].strip(), relation, attribute, None, total, sign, int(number))
     group = r"(?P<by>by|per|(?:for|in|of|from|at|to)\s+(?:each|every))(?:\s+(?:each|every|the|different))*"
     amounts = rf"(?:{_ASKS})?(?:total|sum|combined|overall)(?:\s+(?:of|the|all|amount|sum))*\s+{label}"
     items = r"(?:(?:of|for)\s+(?:the\s+|all\s+)*\w+\s+)?"

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kbkit.english.agents import meant_verb
+from kbkit.english.agents import BOSSES, meant_verb
 from kbkit.english.question_words import FUNCTION_WORDS, PARTICIPLES, PREPOSITIONS
 from kbkit.english.words import may_be_person, singular
 from kbkit.questions.lexicon import label_words, stem
@@ -53,10 +53,12 @@ def phrased_words(schema: Schema, labels: Sequence[Sequence[str]]) -> dict[Relat
     known = {stem(word) for label in labels for text in label for word in label_words(text)}
     known |= {stem(word) for node_type in schema.primary_types for word in label_words(node_type.name)}
     plain = FUNCTION_WORDS | _PLAIN
+    bosses = relations_to_bosses(schema)
     return {
         relation: [
             *sorted(word for word in words - plain if used[stem(word)] == 1 and stem(word) not in known),
             *filter(None, map(meant_verb, label_words(relation.name))),
+            *(BOSSES - known if bosses == [relation] else ()),
         ]
         for relation, words in spoken.items()
     }
@@ -64,6 +66,16 @@ def phrased_words(schema: Schema, labels: Sequence[Sequence[str]]) -> dict[Relat
 
 _PLAIN = frozenset(("carries", "comes", "contains", "counts", "ends", "falls", "has", "located", "shares", "under"))
 """Words of phrases that say nothing alone."""
+
+
+def relations_to_bosses(schema: Schema) -> list[Relation]:
+    """Return the relations from people to those whom they report to: ``manager``, ``line_mgr``, ``reports_to``."""
+    return [
+        relation
+        for relation in schema.relations
+        if all(signature.head == signature.tail for signature in relation.signatures)
+        and (label_words(relation.name)[-1] in BOSSES or label_words(relation.name) == ["reports", "to"])
+    ]
 
 
 def hops_of(schema: Schema) -> list[Element]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.answers.session import Session
-from kbkit.english.question_words import LOCATING, PARTICIPLES, PASTS
+from kbkit.english.question_words import BIRTH, LOCATING, PARTICIPLES, PASTS
 from kbkit.english.types import type_noun
 from kbkit.english.words import YEARS, may_be_person, singular
 from kbkit.questions.element_lists import (
@@ -53,6 +53,10 @@ _INFERRED = 0.75
 _OWN_NAME = 0.95
 """Least similarity of a word to the name of the only type of a KB that it means."""
 _SINCE = ("since", "from", "until", "start", "end")
+_CENTURY = (1900, 2100)
+"""Integers between which all values of a column lie that has years only, whatever it is called."""
+_MOST_YEARS = 0.9
+"""Share of the values of an attribute that may be years, if it holds years."""
 _MAX_DENSE = 2_000
 _MAX_STARTS = 4_096
 """Nodes whose hops are kept."""
@@ -244,10 +248,22 @@ class Elements:
         if known.type.startswith(("DATE", "TIMESTAMP")):
             return True
         said = label_words(attribute)
-        if not any(word in _SINCE or word.endswith("ed") or word in PARTICIPLES or "year" in word for word in said):
+        is_said = any(word in _SINCE or word.endswith("ed") or word in PARTICIPLES or "year" in word for word in said)
+        if not is_said and not known.type.endswith(("INT", "INTEGER")):
             return False
         low, high = self.span(number, attribute)
-        return low is not None and low >= YEARS[0] and high <= YEARS[1] and low == int(low)
+        if low is None or low < 0 or high > YEARS[1] or low != int(low):
+            return False
+        if not is_said:  # a season, or yr: called otherwise, but hardly anything else
+            return bool(low < high and low >= _CENTURY[0] and high <= _CENTURY[1])
+        return low >= YEARS[0] or self._are_mostly_years(number, attribute)
+
+    def _are_mostly_years(self, number: int, attribute: str) -> bool:
+        """Return whether all but a few values of an attribute may be years: a lighthouse lit in 110, others later."""
+        column = quote(attribute)
+        sql = f"SELECT avg(({column} >= {YEARS[0]})::INTEGER) AS share FROM {quote(self.types[number].table)}"
+        [(share,)] = self.session.stores.tables.rows(f"{sql} WHERE {column} IS NOT NULL")
+        return float(share) >= _MOST_YEARS
 
     def _span(self, number: int, attribute: str) -> tuple[Any, Any]:
         column = quote(attribute)
@@ -256,16 +272,18 @@ class Elements:
         return span
 
     def _own_date(self, number: int) -> str:
-        """Return the date that all nodes of a type have and that no other date precedes: an invoice's date of issue.
+        """Return the date or year that all nodes of a type have and that no other precedes: an invoice's date of issue.
 
         It is empty if there is none. People have none: what they were born before says nothing of when they joined.
         """
         if number in self.people:
             return ""
         node_type = self.types[number]
-        dates = [a.name for a in node_type.attributes if a.type.startswith(("DATE", "TIMESTAMP"))]
-        first = f"least({', '.join(f'{quote(name)}::DATE' for name in dates)})"
-        whole = ", ".join(f"count(*) FILTER ({quote(name)}::DATE = {first})" for name in dates)
+        dates, kind = [a.name for a in node_type.attributes if a.type.startswith(("DATE", "TIMESTAMP"))], "DATE"
+        if not dates:
+            dates, kind = [a.name for a in node_type.attributes if self.is_yearly(number, a.name)], "DOUBLE"
+        first = f"least({', '.join(f'{quote(name)}::{kind}' for name in dates)})"
+        whole = ", ".join(f"count(*) FILTER ({quote(name)}::{kind} = {first})" for name in dates)
         if len(dates) < 2:
             return ""
         [counts] = self.session.stores.tables.rows(f"SELECT {whole} FROM {quote(node_type.table)}")
@@ -409,9 +427,19 @@ def _types_by_stem(types: Sequence[NodeType]) -> dict[str, set[int]]:
 
 
 def _types_of_people(types: Sequence[NodeType]) -> frozenset[int]:
-    """Return the positions of the types of people by their names, or else of those with first and last names."""
+    """Return the positions of the types of people by their names, or else of those with first and last names.
+
+    Those who were born and are paid are people, too: a crew.
+    """
     named = [number for number, one in enumerate(types) if may_be_person(type_noun(one.name))]
-    return frozenset(named or [number for number, one in enumerate(types) if _has_full_names(one)])
+    paid = [number for number, one in enumerate(types) if _are_born_and_paid(one)]
+    return frozenset([*named, *paid] or [number for number, one in enumerate(types) if _has_full_names(one)])
+
+
+def _are_born_and_paid(node_type: NodeType) -> bool:
+    """Return whether the nodes of a type have a date of birth and a salary."""
+    words = {word for attribute in node_type.attributes for word in label_words(attribute.name)}
+    return not words.isdisjoint(BIRTH) and not words.isdisjoint(("salary", "wage", "pay"))
 
 
 def _has_full_names(node_type: NodeType) -> bool:

@@ -20,10 +20,10 @@ from kbkit.answers.syntax import (
 )
 from kbkit.english.words import inflections, lemmas_of
 from kbkit.questions.asked_kinds import AskedPlanner
-from kbkit.questions.clauses import AskedTarget, Most, is_type
-from kbkit.questions.expressions import compared_number, whole_number
+from kbkit.questions.clauses import AskedTarget, Most, Restriction, is_type
+from kbkit.questions.expressions import both, compared_number, whole_number
 from kbkit.questions.label_option import LabelOption
-from kbkit.questions.lexicon import FAINT
+from kbkit.questions.lexicon import FAINT, LITERAL
 from kbkit.questions.measure_rules import MeasureRestriction
 from kbkit.questions.period_rules import PeriodLink
 from kbkit.questions.ways import NotReadError
@@ -141,6 +141,20 @@ class GroupPlanner(AskedPlanner):
                 raise NotReadError("a total beside values")
         return list(dict.fromkeys(found))
 
+    def _large_groups(self, totals: list[AskedTarget]) -> list[Restriction]:
+        """Return conditions on how many of the nodes that are asked about a group has: *countries with 5 rivers*."""
+        groups = [link for link in self.clauses.groups if is_type(link)]
+        if not totals or len(groups) != len(self.clauses.groups) or len(groups) != 1:
+            return []
+        counts = (r for r in self.clauses.restrictions if r.op in _COUNTED_OPS and is_type(r.label) and not r.operand)
+        return [r for r in counts if r.label is not None and self._types_in([r.label]) == [self.focus]]
+
+    def _in_large_groups(self, tree: Expression, large: list[Restriction]) -> Expression:
+        """Return the nodes that belong to groups which meet the conditions of :meth:`_large_groups`."""
+        kind = self._types_in(self.clauses.groups)[0]
+        parts = [self._counting(one, kind, self.focus) for one in large]
+        return both(tree, self._followed(self._joined(kind, parts), self._path(kind, self.focus)))
+
     def _of_group(self, tree: Expression, totals: list[AskedTarget]) -> Expression:
         groups = self._groups(self.clauses.groups)
         if len(totals) > 1:
@@ -152,6 +166,48 @@ class GroupPlanner(AskedPlanner):
         if target.total != "count":
             columns = (ValueColumn(self._summed(target.label, target.total).attribute),)
         return Aggregate(target.total, tree, columns, groups)
+
+    def _counted_rows(self, totals: list[AskedTarget], plain: list[AskedTarget]) -> Expression | None:
+        """Return a count beside each node of the groups, if these meet all conditions and may share what is counted.
+
+        How many students are in each of *Ann's courses*: not in the other courses of these students.
+        """
+        clauses, conditions = self.clauses, self.clauses.restrictions
+        kinds = [link.types()[0].type for link in clauses.groups if is_type(link)]
+        is_count = len(totals) == 1 and totals[0].total == "count" and totals[0].label is not None and not plain
+        is_open = is_count and len(kinds) == len(clauses.groups) == 1 and bool(conditions)
+        if not is_open or clauses.most or clauses.order or kinds[0] == self.focus:
+            return None
+        if self._is_single(self.focus, kinds[0]) or any(one.op == "none" for one in conditions):
+            return None
+        owners = [self._owner(one, [kinds[0], self.focus]) for one in conditions]
+        are_others = (self._distance(one, kinds[0]) >= self._distance(one, self.focus) for one in owners)
+        if not clauses.are_theirs and any(are_others):
+            return None
+        count = self._count(kinds[0], self.focus)
+        return Aggregate("values", self._met(kinds[0]), (ValueColumn("name"), ValueColumn(count)))
+
+    def _rows_of_ends(self, tree: Expression, found: list[tuple[AskedTarget, LabelOption]]) -> Expression | None:
+        """Return rows of two nodes of a type by their relations: the *origin and destination cities* of routes."""
+        kinds = {option.type for _, option in found} - {self.focus}
+        hops = [self._end_said(target, option.type) for target, option in found] if len(kinds) == 1 else []
+        if len(hops) != len({*hops}) or len(hops) < len(("origin", "destination")) or -1 in hops:
+            return None
+        [kind], name = kinds, found[-1][1].attribute
+        paths = [self._count(self.focus, kind, hop) for hop in hops]
+        groups = [Group(path) if name in ("name", "key") else Group(path, attribute=name) for path in paths]
+        self.doubts.followed |= {self.elements.all[hop].label for hop in hops}
+        return Aggregate("values", tree, (), tuple(groups))
+
+    def _end_said(self, target: AskedTarget, kind: int) -> int:
+        """Return the hop to one node of a type that a target says, of several to it; -1 if there is none."""
+        elements, label = self.elements, target.label
+        hops = [hop for hop in elements.from_type(self.focus).tolist() if elements.all[hop].target == kind]
+        if label is None or len(hops) < len(("origin", "destination")):
+            return -1
+        words = label.text.casefold().split()
+        said = [hop for hop in hops if hop in label.role or self._expressed([hop], words) >= LITERAL]
+        return said[0] if len(said) == 1 and elements.is_single(said[0]) else -1
 
     def _several(self, tree: Expression, totals: list[AskedTarget], groups: tuple[Group, ...] = ()) -> Expression:
         """Return several aggregates in a row: ``the average and the maximum age``."""

@@ -14,11 +14,13 @@ from kbkit.questions.lexicon import STRONG
 from kbkit.questions.mentions import Mention
 from kbkit.questions.question import Question
 
+_BEING = (["is"], ["are"], ["was"], ["were"])
 _KINDS_OF = (["kind", "of"], ["type", "of"], ["sort", "of"])
 
 
 def kind_nouns(elements: Elements, question: Question, found: Sequence[Mention]) -> frozenset[int]:
-    """Return the positions of such nouns: after *which* or *a*, before a name, or plurals.
+    """Return the positions of such nouns: after *which* or *a*, before a name, plurals, or beside a word of a label, as
+    in *what genre of film is Heat* and *film co-writers of Ann*.
 
     There are none unless another word is one of a label, so that the noun is not the only word for a relation.
     """
@@ -29,11 +31,14 @@ def kind_nouns(elements: Elements, question: Question, found: Sequence[Mention])
     if not any(value >= STRONG for value in best.values()):
         return frozenset()
     firsts = {mention.first for mention in found if mention.is_sure}
+    labels = {at for at, value in best.items() if value >= STRONG}
     words = [token.word for token in question.tokens]
 
     def is_kind(at: int) -> bool:
         before = words[max(0, at - 2) : at]
         is_asked = before[-1:] in (["which"], ["what"]) or before in _KINDS_OF
-        return is_asked or before[-1:] in (["a"], ["an"]) or at + 1 in firsts or is_plural(words[at])
+        is_asked |= before[-1:] == ["of"] and at - 2 in labels and words[at + 1 : at + 2] in _BEING
+        modifies = words[at + 1 : at + 2] == ["co"] and at + 2 in labels
+        return is_asked or modifies or before[-1:] in (["a"], ["an"]) or at + 1 in firsts or is_plural(words[at])
 
     return frozenset(at for at, value in best.items() if value < STRONG and is_kind(at))

@@ -36,6 +36,10 @@ _PEOPLE, _ONLY = frozenset(["people", "person", "persons", "folk", "folks", "sta
 """Words for the only type of people, and the score of it, or of the only type that a word begins."""
 _LEAST_START = 4
 """Letters of a word that begins the name of a type, at least."""
+_DATED = ("date", "day", "dt", "time")
+"""Words after a participle in the name of a date."""
+_UNSHORTENED = frozenset("this that these those the a an is was are were".split())  # noqa: SIM905
+"""Words of which initials have none: *paid this season* is no ``pts``."""
 _KEYS = frozenset(["id", "ids", "key", "keys", "code", "codes", "identifier", "identifiers"])
 _KEY_WORDS = frozenset(["number", "numbers", "no", "nr"])
 """Further words for keys after the name of a type."""
@@ -120,6 +124,8 @@ class LabelLookup:
                     words = label_words(text)
                     self._add(words, option)
                     is_noun = len(words) > 1 and words[-1] == unit and not is_participle(words[-2])  # not: used_kb
+                    if is_day and len(words) == 2 and words[1] in _DATED and is_participle(words[0]):
+                        self._add(words[:1], option)  # paid, of a paid_date as of paid_on
                     if unit and is_number(attribute.type) and is_noun:
                         self._add(words[:-1], option)  # the wavelength, of wavelength_nm
 
@@ -229,7 +235,7 @@ class LabelLookup:
         short = "".join(word[0] for word in words)
         if len(words) < 2 or stem(short) not in self._with_stem:
             return ()
-        if len(words) == 2 and (short in NO_INITIALS or lemmas_of(short)):
+        if (len(words) == 2 and (short in NO_INITIALS or lemmas_of(short))) or _UNSHORTENED & {*words}:
             return ()
         is_pair = len(words) == 2
         return tuple(o for o in self.labelled([short]) if o.score == 1 and (is_pair or o.attribute))

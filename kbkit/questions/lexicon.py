@@ -59,7 +59,7 @@ _SUFFIXES = frozenset(
 _SPELLINGS = (
     (re.compile("(?<=.)[ao]e(?=..)"), "e"),
     (re.compile("our$"), "or"),
-    (re.compile("(?<=[iy])s$"), "z"),
+    (re.compile("(?<=[iy])s(?=(?:or|er)?$)"), "z"),
     (re.compile("tr$"), "ter"),
     (re.compile("(?<=licen|defen|offen)c$"), "s"),
 )
@@ -98,11 +98,19 @@ def _words_of_label(label: str) -> tuple[str, ...]:
 
 @lru_cache(_CACHE)
 def stem(word: str) -> str:
-    """Return the English stem of a word, in American spelling: the same for *colour* and *color*."""
-    found = indexed_stem(word)
+    """Return the English stem of a word in the singular and in American spelling: the same for *colour* and *color*."""
+    found = indexed_stem(_singular(word))
     for pattern, other in _SPELLINGS:
         found = pattern.sub(other, found)
     return found
+
+
+def _singular(word: str) -> str:
+    """Return the singular of a plural that is no verb, *criteria*, or ends like *analyses*; else the word itself."""
+    kinds = lemmas_of(word)
+    nouns = kinds.get("NOUN", ())
+    is_noun = bool(nouns) and word not in nouns and ("VERB" not in kinds or nouns[0].endswith("sis"))
+    return nouns[0] if is_noun else word
 
 
 def indexed_stem(word: str) -> str:

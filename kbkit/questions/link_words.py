@@ -40,6 +40,8 @@ def bases(text: str, *, is_first: bool) -> Iterator[str]:
     """
     if text.lower() in PEOPLES:
         yield PEOPLES[text.lower()]
+    if text.lower().endswith(("ist", "ists")):
+        yield f"{text.lower().removesuffix('s').removesuffix('ist')}ism"  # surrealists, of surrealism
     for suffix in DERIVED:
         if text.endswith(suffix) and len(text) - len(suffix) >= 4 and len(suffix) > is_first:
             base = text[: -len(suffix)]
@@ -101,7 +103,7 @@ def is_misspelled(mention: Mention) -> bool:
     """Return whether a mention is a name with a wrong letter, rather than another word."""
     if mention.how != "fuzzy":
         return False
-    return mention.text[:1].isupper() or not any(lemmas_of(word) for word in mention.text.split())
+    return mention.text[:1].isupper() or not all(lemmas_of(word) for word in mention.text.split())
 
 
 def overlap(stems: tuple[str, ...], label: tuple[str, ...], is_plain: bool) -> float:

@@ -18,6 +18,7 @@ from kbkit.english.question_words import (
     FREQUENT,
     FUNCTION_WORDS,
     MONEY,
+    ORDINALS,
     SUPERLATIVES,
     TAKING,
     TOTALS,
@@ -37,6 +38,7 @@ from kbkit.questions.number_labels import similar_number
 from kbkit.questions.partial_links import PartialLinks
 from kbkit.questions.question import Question
 from kbkit.questions.question_link import QuestionLink
+from kbkit.questions.thing_nouns import compound_type, is_thing, type_with
 from kbkit.questions.units import UNITS, MeasuringUnit, unit_of
 from kbkit.questions.values import AttributeValue, AttributeValues
 from kbkit.stores.folding import words as folded_words
@@ -49,6 +51,8 @@ _NAMES = frozenset(["name", "names", "title", "titles"])
 _UNNAMED = (FUNCTION_WORDS | {"per"}) - _NAMES
 """Words that neither begin nor end a link."""
 _COUNTED = (["most"], ["fewest"], ["many"], ["more"], ["fewer"])
+_BEFORE_NOUNS = ("per", "each", "every", "which", "what", "the", "a", "an", "one", "this", "by")
+"""Words after which a noun stands."""
 _DETERMINERS = frozenset("all any both each either every".split())  # noqa: SIM905
 _ADVERBS = frozenset("yet still already again ever never currently now".split())  # noqa: SIM905
 """Words that are no labels, however similar they are to one."""
@@ -59,6 +63,10 @@ _SIGN = re.compile(r"[-+#*\u2212]+(?!\w)")
 _NO_UNIT = MeasuringUnit("", Decimal(1))
 _OF_PEOPLES = ("an", "ese", "ish")
 """Endings of the words for peoples that are also read in lower case."""
+_IN_USE = frozenset(("in use", "in service", "in operation", "operational"))
+"""Phrases for what is used."""
+_ACTIVE = ("active", "operational", "in use", "in service", "in operation", "working")
+"""Names of columns that say whether something is used."""
 _SPANS = frozenset("decade decades century centuries".split())  # noqa: SIM905
 """Spans of time that no attribute is."""
 _ROLE = 0.9
@@ -97,7 +105,7 @@ class Linker:
             found.append(link)
             taken[link.first : link.last] = [True] * (link.last - link.first)
 
-        for link in self._quoted(question):
+        for link in self._quoted(question, mentions):
             if not any(taken[link.first : link.last]):
                 take(link)
         for link in self._first_and_last(question):
@@ -169,6 +177,8 @@ class Linker:
             is_operator |= self._is_act(question, at)
             is_operator |= token.word in ("part", "place") and at > 0 and tokens[at - 1].word in TAKING
             is_operator |= token.word in _SPANS  # per decade: not per year
+            following = tokens[at + 1].word if at + 1 < len(tokens) else ""
+            is_operator |= token.word in ORDINALS and following in SUPERLATIVES  # the second longest: no time
             is_operator |= token.word in PREPOSITIONS | TAKING | {"than", "more", "less", "fewer"}
             is_operator |= token.word in _ADVERBS
             is_operator |= token.word in _DETERMINERS or bool(related_words(token.word).places)  # German: no attribute
@@ -209,10 +219,11 @@ class Linker:
             result.append(link)
         return result
 
-    def _quoted(self, question: Question) -> Iterable[QuestionLink]:
+    def _quoted(self, question: Question, mentions: Sequence[Mention]) -> Iterable[QuestionLink]:
         for match in _QUOTED.finditer(question.text):
             inside = [at for at, token in enumerate(question.tokens) if match.start() < token.start < match.end()]
-            if inside:
+            is_of_name = any({*inside} < {*m.tokens} for m in mentions if m.same_case)  # Rock 'n' Roll
+            if inside and not is_of_name:
                 first, last = inside[0], inside[-1] + 1
                 text = next(group for group in match.groups() if group)
                 words = [question.tokens[at].word for at in inside]
@@ -241,9 +252,13 @@ class Linker:
         states = tuple(self.values.states(words)) if is_phrase else ()
         if states:  # to do, on loan, in progress
             return QuestionLink(span[0], span[-1] + 1, text, (), states)
+        if " ".join(words) in _IN_USE and (flags := self._flags(_ACTIVE)):
+            return QuestionLink(span[0], span[-1] + 1, text, flags)
         if len(words) == 1 and words[0] in _UNNAMED and (column := self._partial.plain_column(question, span[0])):
             return QuestionLink(span[0], span[-1] + 1, text, column)
         is_operator |= len(words) == 1 and words[0] in FREQUENT and before in (["most"], ["least"])
+        if len(words) == 1 and words[0] in _UNNAMED and (kinds := self._called_plainly(words[0], before)):
+            return QuestionLink(span[0], span[-1] + 1, text, kinds)
         if is_operator or {words[0], words[-1]} & _UNNAMED:
             is_name = bool(nodes) and text != text.lower() and not is_operator
             return QuestionLink(span[0], span[-1] + 1, text, nodes=nodes) if is_name else None
@@ -254,6 +269,11 @@ class Linker:
             kinds = tuple(map(LabelOption, self.elements.people))
             return QuestionLink(span[0], span[-1] + 1, text, kinds) if len(kinds) == 1 else None
         labels = self._with_parts(words, labels)
+        if len(words) == 1 and not (labels and labels[0].score >= WHOLE_LABEL) and is_thing(question, span[0]):
+            labels = compound_type(self.elements, words[0]) or type_with(words[0], labels) or labels
+        is_part = bool(labels) and labels[0].score < _PART_OF_LABEL and all(one.attribute for one in labels)
+        if len(words) == 1 and is_part and self._is_called(words[0]):
+            labels = ()  # based in Leeds, of a relation called base, and not the base_fare
         values = self._values_of(question, words, text)
         is_name = bool(nodes or values) and text != text.lower() and not question.text.isupper() and span[0] > 0
         following = question.tokens[span[-1] + 1].word if span[-1] + 1 < len(question.tokens) else ""
@@ -277,6 +297,11 @@ class Linker:
         if values or nodes:
             return QuestionLink(span[0], span[-1] + 1, text, (), values, nodes)
         return None
+
+    def _called_plainly(self, word: str, before: Sequence[str]) -> tuple[LabelOption, ...]:
+        """Return the type that a word which mostly says little is the name of: *takings per show*."""
+        is_noun = bool(before) and before[0].casefold() in _BEFORE_NOUNS
+        return tuple(map(LabelOption, self.elements.types_called(stem(word)))) if is_noun else ()
 
     def _values_of(self, question: Question, words: list[str], text: str) -> tuple[AttributeValue, ...]:
         """Return the values that a text is, in the same case if it is short."""
@@ -308,6 +333,11 @@ class Linker:
         denied = self._labels.labelled([root]) if (root := denied_root(word)) else ()
         is_denied = bool(denied) and (denied[0].is_boolean or (denied[0].is_optional and is_participle(root)))
         return denied if is_denied else labels  # unpaid, inactive, of paid, active, or of paid_on
+
+    def _flags(self, names: Iterable[str]) -> tuple[LabelOption, ...]:
+        """Return the only column that says yes or no and has one of some names."""
+        found = [option for name in names for option in self._labels.labelled(name.split()) if option.is_boolean]
+        return tuple(found) if len(found) == 1 and found[0].score == 1 else ()
 
     def _signed(self, question: Question, span: range) -> QuestionLink | None:
         """Return the link of a value that ends with a sign, if the span and the sign after it are one: AB+, C++."""
@@ -351,7 +381,9 @@ class Linker:
             people = {hop.target for hop in ends}  # capitals; but flights are no airports
         if len(people) != 1:
             return ()
-        return tuple(hop for hop in self.elements.role_hops(word) if self.elements.all[hop].target in people)
+        found = [hop for hop in self.elements.role_hops(word) if self.elements.all[hop].target in people]
+        is_boss = all(self.elements.all[hop].source in people & self.elements.people for hop in found)
+        return () if is_boss else tuple(found)  # bosses: see acts
 
     def _is_act(self, question: Question, at: int) -> bool:
         """Return whether a word is a verb in the active that a relation between nodes of one type is called by."""
@@ -362,6 +394,11 @@ class Linker:
             any(similar[one.label] >= LITERAL for one in hops)
             and voice([token.word for token in question.tokens], at) == ACTIVE
         )
+
+    def _is_called(self, word: str) -> bool:
+        """Return whether a word is all that a relation is called, or its participle."""
+        called = (label_words(one.name) for one in self.elements.all[: self.elements.hops])
+        return any([stem(word)] == [*map(stem, words)] for words in called)
 
     def _is_relation(self, word: str) -> bool:
         """Return whether a word is the label of a relation."""
@@ -375,7 +412,7 @@ class Linker:
             if of_genre := self.elements.session.stores.nodes.named(genre).tolist():
                 return tuple(self.values.named([genre])), tuple(of_genre[:MAX_NODES])
         if text[:1].islower():
-            if text not in PEOPLES and not text.endswith(_OF_PEOPLES):
+            if text not in PEOPLES and not text.endswith((*_OF_PEOPLES, "ist", "ists")):
                 return (), ()
             text, is_first = text.capitalize(), text not in PEOPLES and not text.endswith("an")
         places = related_words(text.lower()).places

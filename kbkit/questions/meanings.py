@@ -49,8 +49,12 @@ _SAID_OF_DATES = 0.4
 """Least similarity of a verb and the one of several dates that it is about."""
 _OTHER_DATE = 0.4
 """How much less likely a date of a type further off is, if the nearest type has dates."""
+_ROUND = 0.2
+"""How much further nodes are of which others may have several."""
 _SAME_TIME = 0.03
 """How much better one of several dates must be said, at least."""
+_OF_AGE = 0.2
+"""How much more likely the date of birth is what *oldest* and *youngest* say of people."""
 _SAME_PRICE = 0.15
 """How much better one of several prices must fit, at least."""
 _TIMED = 0.75
@@ -62,7 +66,9 @@ _AMOUNTS = frozenset(("amount", "quantity", "weight", "mass", "volume"))
 
 _CALENDAR = ("year", "month", "week", "day", "quarter", "date")
 _MEASURED = {
-    **dict.fromkeys(("length", "distance", "height", "elevation", "altitude", "depth", "width", "breadth"), "length"),
+    **dict.fromkeys(
+        ("length", "distance", "height", "elevation", "altitude", "depth", "width", "breadth", "pages"), "length"
+    ),
     **{"duration": "time", "area": "area", "volume": "volume", "weight": "mass", "mass": "mass"},
 }
 """What the nouns of adjectives are measured in."""
@@ -77,6 +83,14 @@ class Meanings(Ways):
             return []
         before = [one for one in self._links if one.last <= link.first and one.labels and not one.labels[0].attribute]
         return self._types_in(sorted(before, key=lambda one: -one.first)[:1])
+
+    def _named_before(self, link: QuestionLink) -> list[int]:
+        """Return the type of the nodes of one name that the question names before a link: the Golden Mic *in 2023*."""
+        before = max((one for one in self._links if one.last <= link.first), key=lambda one: one.last, default=None)
+        is_next = before is not None and link.first - before.last < len(("in", "the"))
+        several = before.nodes if before is not None and is_next and not before.labels else ()
+        kinds = {self.elements.type_number(node) for node in several} if len(several) > 1 else set()
+        return list(kinds) if len(kinds) == 1 else []
 
     def _said_before(self, link: QuestionLink, option: LabelOption) -> tuple[float, str]:
         """Return how well a word between a link and the one before it says an attribute, and the word: *born* in."""
@@ -213,9 +227,10 @@ class Meanings(Ways):
                     hint += 2 * _SAME_TIME  # of orders, the order date
                 is_birth = not {*label_words(element.name)}.isdisjoint(BIRTH)
                 if is_timed and "age" in nouns and kind in self.elements.people and is_birth:
-                    hint += 2 * _SAME_TIME  # the oldest of people: by birth
+                    hint += _OF_AGE  # the oldest of people: by birth
                 for rank, noun in enumerate(nouns):
-                    found = max(float(labels.similarity(noun)[element.label]), _TIMED * is_timed)
+                    is_measured = bool(unit) and UNITS[unit].measures == _MEASURED.get(noun)
+                    found = max(float(labels.similarity(noun)[element.label]), _TIMED * (is_timed or is_measured))
                     score = found - 0.05 * rank - (_OTHER_DATE if is_own else 0.1) * place + hint
                     if is_timed and kind == next(iter(near)):
                         timed[element.name] = max(score, timed.get(element.name, 0.0))
@@ -278,6 +293,8 @@ class Meanings(Ways):
         links = [*self.clauses.context, *(target.label for target in self.clauses.targets if target.label is not None)]
         for role in dict.fromkeys(link.role for link in links if link.role):
             hops = [hop for hop in role if int(self.elements.target[hop]) == kind]
+            if any(self.elements.source[hop] == kind for hop in hops):
+                hops = [hop for hop in hops if self.elements.forward[hop]]  # prerequisites: not what has them
             labels = {self.elements.all[hop].label for hop in hops}
             ways = self._paths(kind, counted)[:1] if counted >= 0 else []
             said = {self.elements.all[hop].label for way in ways for hop in way} | self.doubts.followed
@@ -331,7 +348,9 @@ class Meanings(Ways):
         return Group(path) if option.attribute in ("name", "key") else Group(path, attribute=option.attribute)
 
     def _near(self, kind: int, near: list[int]) -> float:
-        return min(self._distance(kind, one) + 0.5 * min(place, 1) for place, one in enumerate(near))
+        steps = min(self._distance(kind, one) + 0.5 * min(place, 1) for place, one in enumerate(near))
+        is_one = self._distance(near[0], kind) < 2 or self._is_single(near[0], kind)
+        return steps if is_one else steps + _ROUND  # the show of a ticket, not a part of whoever sold it
 
     def _nodes(self, link: QuestionLink, kind: int) -> Expression:
         nodes = [node for node in link.nodes if self.elements.type_number(node) == kind]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -26,6 +27,8 @@ MAX_NODES = 5
 MAX_MENTIONS = 8
 _MAX_COMPARED = 1_000
 """Nodes of a name that are looked at more closely."""
+_MARKS = re.compile(r"[!?.]+")
+"""Marks that may end a name."""
 DERIVED = ("ian", "ean", "an", "n", "ese", "ish", "i")
 """Endings of words derived from names."""
 MAX_FUZZY_WORDS, MAX_FUZZY_LOOKUPS = 4, 100
@@ -79,8 +82,18 @@ def mentions(stores: Stores, question: Question) -> list[Mention]:
 def exact_mentions(stores: Stores, question: Question) -> list[Mention]:
     """Return the exact names in a question, and those of words derived from names, from left to right."""
     found = _exact(stores, question)
-    content = [m for m in found if any(question.tokens[at].word not in FUNCTION_WORDS for at in m.tokens)]
+    content = [m for m in found if _has_content(question, m) or _is_title(question, m)]
     return (content or [m for m in found if m.same_case])[:MAX_MENTIONS]
+
+
+def _has_content(question: Question, mention: Mention) -> bool:
+    return any(question.tokens[at].word not in FUNCTION_WORDS for at in mention.tokens)
+
+
+def _is_title(question: Question, mention: Mention) -> bool:
+    """Return whether function words inside a question are written like a name: *the director of One on One*."""
+    is_plain = question.text.isupper() or question.text.istitle() or mention.text == "I"
+    return mention.is_sure and mention.first > 0 and not is_plain
 
 
 def _exact(stores: Stores, question: Question) -> list[Mention]:
@@ -131,7 +144,9 @@ def _named(stores: Stores, question: Question, first: int, last: int) -> Mention
     if not len(ids) or (text.isdigit() and _is_nameless(stores, question, first, ids.tolist()[:MAX_NODES])):
         return None
     chosen = _best_connected(stores, _as_written(stores, text, ids.tolist()))
-    same = frozenset(n for n in chosen if stores.nodes.name(n) == text or text in stores.nodes.aliases(n))
+    marks = _MARKS.match(question.text, question.tokens[last - 1].end)
+    forms = {text, text + marks[0] if marks else text}
+    same = frozenset(n for n in chosen if not forms.isdisjoint((stores.nodes.name(n), *stores.nodes.aliases(n))))
     return Mention(first, last, text, chosen, "exact", same, len(ids) > MAX_NODES)
 
 

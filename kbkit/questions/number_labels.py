@@ -8,8 +8,11 @@ from kbkit.questions.element_lists import VALUE, numeric
 from kbkit.questions.elements import Elements
 from kbkit.questions.label_option import LabelOption
 from kbkit.questions.lexicon import label_words
+from kbkit.questions.products import takings_of
 from kbkit.questions.units import is_other_unit
 
+_SPENT = frozenset("cost costs spend spent budget expense expenses".split())  # noqa: SIM905
+"""Words of money that is rather spent than taken."""
 _TAKINGS = 0.75
 """Score of the only amount of money of a type for what is taken."""
 _MEASURED, _APART = 0.5, 0.1
@@ -21,8 +24,11 @@ def takings(elements: Elements) -> tuple[LabelOption, ...]:
     amounts: list[LabelOption] = []
     for kind, node_type in enumerate(elements.types):
         own = [one.name for one in node_type.attributes if is_number(one.type) and _is_amount(one.name)]
+        product = takings_of(elements, kind)
+        own = own if product is None else [product.dates[1]]
         amounts += [LabelOption(kind, name, _TAKINGS, True) for name in own if len(own) == 1]
-    return tuple(amounts)
+    taken = tuple(one for one in amounts if _SPENT.isdisjoint(label_words(one.attribute)))
+    return taken or tuple(amounts)
 
 
 def similar_number(elements: Elements, word: str) -> tuple[LabelOption, ...]:

@@ -12,6 +12,8 @@ from kbkit.questions.condition_rules import NO
 from kbkit.questions.question_link import QuestionLink
 from kbkit.questions.superlative_rules import whole
 
+_OF_YEAR = Adjective(1, ("year", "season", "date", "time"))
+"""What has a year that stands beside a noun: *the 2025 subscriptions*."""
 _NUMBERS = rf"(?P<value>{N}(?: (?:or|and) {N})*)"
 
 
@@ -103,6 +105,15 @@ def equal_numbers(at: Rewriter) -> None:
             return None
         return restricted(None, match, Adjective(1, (units.pop(),)))  # streets that are 20 mph
 
+    def of_year(match: re.Match[str]) -> str | None:
+        values = at.linked(match["value"])
+        is_year = all(re.fullmatch(r"(?:19|20)\d\d", value.number) and not value.unit for value in values)
+        kind = at.link(match["type"])
+        if not is_year or (kind is not None and not is_type(kind)):
+            return None
+        return f"{match['type'] or ''} {restricted(None, match, _OF_YEAR)}"
+
+    at.apply(rf"(?P<not>)(?P<value>{N}) (?P<type>{L})(?! <N)", of_year)  # their 2025 subscription
     no = rf"(?P<not>{NO} )?"
     at.apply(rf"(?P<label>{L}) {BE}{no}(?:either |equal to |exactly |in |on )*{_NUMBERS}(?! <L)", labelled)
     at.apply(rf"(?P<not>not )?(?:with |has |have |having |had |exactly )*{_NUMBERS} (?P<label>{L})", labelled)
@@ -112,6 +123,10 @@ def equal_numbers(at: Rewriter) -> None:
     at.apply(rf"{BE}(?P<not>not )?(?:exactly )?{_NUMBERS}(?! <L)", measured)
     at.apply(
         rf"(?P<not>not )?(?:either )?(?:in|on|during|of|from) (?:the )?(?:year )?(?:of )?(?:either )?{_NUMBERS}", dated
+    )
+    at.apply(
+        rf"(?P<not>)(?P<type>)(?:for (?:the year )?)?(?P<value>{N})(?= (?:$|and|<C|<L|in total|altogether|overall))",
+        of_year,
     )
 
 

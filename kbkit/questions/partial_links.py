@@ -18,11 +18,15 @@ from kbkit.stores.folding import words as folded_words
 
 _BEFORE_VALUES = frozenset("a an any the with for about of in by on from to as has have had no without".split())  # noqa: SIM905
 """Words before some of the words of a value."""
+_NOTING = frozenset("because got hit mention mentions mentioned mentioning saying says said".split())  # noqa: SIM905
+"""Further words before some of the words of a note."""
 _BE = ("is", "are", "was", "were", "not")
 _MAX_HOLDING = 20
 """Limit on the nodes that a part of a name may mean."""
 _MAX_SHORT = 3
-"""Letters up to which a word is no part of a name or value."""
+"""Letters up to which a word in lower case is no part of a name or value."""
+_SAID = 0.85
+"""Least similarity of a word to a label that it means rather than a name."""
 
 
 @dataclass(frozen=True)
@@ -41,18 +45,29 @@ class PartialLinks:
             last = first
             while last < len(tokens) and not taken[last] and question.text[tokens[last].start].isupper():
                 last += 1
+            is_strange = first < len(tokens) and not taken[first] and self._is_strange(question, first)
+            last += is_strange and last == first  # donna
             words = [token.word for token in tokens[first:last]]
-            if words and len("".join(words)) > _MAX_SHORT and not FUNCTION_WORDS & {*words}:
+            if words and len("".join(words)) >= _MAX_SHORT and not FUNCTION_WORDS & {*words}:
                 text = question.text[tokens[first].start : tokens[last - 1].end]
                 nodes = self.elements.session.stores.text.names_holding(text, None, _MAX_HOLDING).tolist()
                 kinds = {o.type for link in found if link.last == first for o in link.types()}  # Judge Hathaway
                 whole = [node for node in nodes if self._is_part(words, node, kinds)]
                 values = self.values.of_people(words)
-                if not whole and not values and len(words) > 1:
+                if not whole and not values and (len(words) > 1 or is_strange):
                     values = list(self.values.holding(words))[:2]  # Pike & Sorrel, of a firm of that name
+                    whole = nodes if is_strange and not values else []
                 if len(whole) + len(values) == 1:
                     yield QuestionLink(first, last, text, (), tuple(values), tuple(whole))
             first = max(last, first + 1)
+
+    def _is_strange(self, question: Question, at: int) -> bool:
+        """Return whether a word is no English word, and none that labels have, so that it is rather a name."""
+        word, labels = question.tokens[at].word, (self.elements.labels, self.elements.type_labels)
+        is_word = word in FUNCTION_WORDS or lemmas_of(word) or lemmas_of(singular(word)) or not word.isalpha()
+        if is_word or at in question.operators or len(word) <= _MAX_SHORT:
+            return False
+        return all(one.similarity(word).max(initial=0.0) < _SAID for one in labels)
 
     def by_words(self, question: Question, taken: list[bool], found: list[QuestionLink]) -> Iterator[QuestionLink]:
         """Yield links for words that are left and that only one value has among others: *fuel*, of ``fuel pump``."""
@@ -66,7 +81,11 @@ class PartialLinks:
             words = [token.word for token in tokens[first:last]]
             is_type = any(link.first == last and link.types() for link in found)  # accepted papers
             is_said = is_type or (first > 0 and tokens[first - 1].word in _BEFORE_VALUES)
-            if words and is_said and (held := self.values.holding(words)):
+            is_noted = first > 0 and tokens[first - 1].word in _NOTING
+            held = self.values.holding(words) if words and is_said else ()
+            if words and not held and (is_noted or is_said):
+                held = self.values.noting(words)
+            if held:
                 text = question.text[tokens[first].start : tokens[last - 1].end]
                 yield QuestionLink(first, last, text, (), held, is_partial=True)
             first = max(last, first + 1)

@@ -19,7 +19,7 @@ _BY = r"(?<!ed )(?<!en )(?<!made )(?<!built )by"
 _EACH = rf"(?:(?:for|in|during) )(?:each|every)|(?<=there )(?:each|every)|(?:for )?per|grouped by|group by|{_BY}"
 _PERIODS = ("year", "month")
 _PERIOD = rf"(?:calendar )?(?P<period>year|month|{L})"
-_ALONE = r"(?! (?:of|from|in|before|after|since|to|until) )(?! <[LNV])"
+_ALONE = r"(?! (?:of|from|in|before|after|since|to|until) (?!<N))(?! <[LNV])"
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def periods(at: Rewriter, groups: Callable[[Rewriter], None]) -> None:
     at.apply(rf"(?<=^ )(?P<counted>{L})(?P<rest> (?:<C\d+> )*(?:{_EACH}) (?:{L} and )?{_PERIOD})(?= $)", counted)
     if clauses.most is None and any(target.total for target in clauses.targets):
         at.apply(rf"(?P<before>(?:{_EACH})(?: the)? {L} and(?: each| the)?) {_PERIOD}{_ALONE}", signed)
-        at.apply(rf"(?P<before>{_EACH})(?: the)? {_PERIOD}{_ALONE}", signed)
+        at.apply(rf"(?P<before>{_EACH}|each|every)(?: the)? {_PERIOD}{_ALONE}", signed)
     groups(at)
     grouped = [link.period for link in clauses.groups if isinstance(link, PeriodLink)]
     if grouped and clauses.most is None and not any(target.total for target in clauses.targets):

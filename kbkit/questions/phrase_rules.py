@@ -19,12 +19,18 @@ _DATA = (
 )
 """Words for the data themselves."""
 _WHOLE = (
-    "association|business|centre|center|chain|clinic|club|collection|company|department|enterprise|federation|firm|fleet|"
+    "airline|association|business|centre|center|chain|clinic|club|collection|college|company|department|enterprise|federation|firm|fleet|"
     "gallery|garden|group|holdings|hospital|hotel|institute|institution|inventory|lab|laboratory|league|library|museum|"
-    "network|office|organi[sz]ation|park|portfolio|practice|restaurant|school|shop|site|society|stock|store|team|"
+    "network|office|organi[sz]ation|park|portfolio|practice|restaurant|school|shop|site|society|station|stock|store|team|"
     "university|warehouse|zoo"
 )
 """Words for what all of the data are about: *in our shop* leaves nothing out, but *in my city* does."""
+
+
+_JOINING = frozenset(("join", "joined", "joining", "leave", "left", "leaving", "enter", "entered"))
+"""Verbs that are said of all that the data are about, whatever it is: *joined the airline*."""
+_AKIN = 0.75
+"""Score of a label to which a word is only similar."""
 
 
 def asides(at: Rewriter) -> None:
@@ -33,9 +39,18 @@ def asides(at: Rewriter) -> None:
     at.apply(r"(?:take|takes|took|taken) (?:charge|care|part|hold) (?:of|in)", lambda _: "had")
     at.apply(r"(?P<verb>own|owns|owned|owning) (?:a |any |some )?(?:part|share|stake)s? (?:of|in)", lambda m: m["verb"])
     at.apply(r"anywhere(?= $)", lambda _: "")
+    if " how much " in at.text or " total " in at.text:
+
+        def whole(match: re.Match[str]) -> str | None:
+            return None if is_type(at.link(match["label"])) else ""
+
+        at.apply(rf"(?:across|over) all(?: the| our)? (?P<label>{L})(?= $)", whole)
     their = "(?:(?:our|your|my|the|this|these|all) )+"
     at.apply(rf"(?:on|in|from|of) {their}(?:{_DATA})(?= (?:$|who|that|which))", lambda _: "")
     at.apply(rf"(?:on|in|at|of|for) (?:our|my|your) (?:{_WHOLE})(?= $)", lambda _: "")
+    at.apply(
+        rf"(?:in|at) the (?:{_WHOLE})(?= (?:$|is|are|was|were|has|have|the (?:longest|shortest|most) $))", lambda _: ""
+    )
     own = rf"(?<= )(?P<phrase>(?:in|at|from|near|around) (?:my|our|your)) (?:(?P<label>{L})|(?P<word>[a-z]+))(?= )"
     for match in re.finditer(own, at.text):
         label = at.link(match["label"])
@@ -51,6 +66,15 @@ def asides(at: Rewriter) -> None:
     at.apply(
         rf"(?P<label>{L}) (?:the|our|us|with us)(?: (?:{_WHOLE}|(?P<whole>{V})))?(?! (?:of|<[LV]))", ours
     )  # joined the team
+
+    def entered(match: re.Match[str]) -> str | None:
+        label, other = at.link(match["label"]), at.link(match["other"])
+        is_joined = label is not None and not is_type(label) and label.text.casefold() in _JOINING
+        is_unknown = other is None or (bool(other.labels) and other.labels[0].score < _AKIN)
+        return match["label"] if is_joined and is_unknown else None
+
+    when = r"(?= (?:$|in|on|between|before|after|since|during|from|<[NC]))"
+    at.apply(rf"(?P<label>{L}) (?:the|our) (?:(?P<other>{L})|(?!<)\w+){when}", entered)
     at.apply(rf"(?<= of )(?:every|each)(?= (?:{V} )+{L} )", lambda _: "")  # of every Lowton player
     at.apply(r"members? of (?:the |our )?(?=<L)", lambda _: "")
 
@@ -59,11 +83,7 @@ def asides(at: Rewriter) -> None:
 
     at.apply(rf"(?P<type>{L}) (?:members?|people|persons?|folks)", members)
 
-    def said(match: re.Match[str]) -> str | None:
-        return match["we"] if "VERB" in lemmas_of(match["verb"]) else None
-
-    we = r"(?P<we>(?:do|did|have|can|could) (?:we|you|i)(?: (?:actually|currently|ever|still))?)"
-    at.apply(rf"{we} (?P<verb>[a-z]+)(?= (?:$|in total $|altogether $))", said)
+    _with_verbs_of_ours(at)
 
     def dated(match: re.Match[str]) -> str | None:
         label = at.link(match["label"])
@@ -112,6 +132,24 @@ def _of_kinds(at: Rewriter) -> None:
     at.apply(rf"(?P<label>{L}) of (?P<of>{L})(?! <)", measured)
     at.apply(rf"(?P<label>{L}) of (?P<of>{L})(?! <)", kind)  # per kind of honey, of a column called so
     at.apply(rf"(?P<label>)(?<= per )(?:{'|'.join(CLASSES)}) of (?P<of>{L})(?! <)", kind)
+
+
+def _with_verbs_of_ours(at: Rewriter) -> None:
+    """``how much did we spend``, ``how many passengers did we carry in 2023``."""
+
+    def said(match: re.Match[str]) -> str | None:
+        return match["we"] if "VERB" in lemmas_of(match["verb"]) else None
+
+    we = r"(?P<we>(?:do|did|have|can|could) (?:we|you|i)(?: (?:actually|currently|ever|still))?)"
+    at.apply(rf"{we} (?P<verb>[a-z]+)(?= (?:$|in total $|altogether $))", said)
+
+    def added(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        is_number = label is not None and not is_type(label) and label.labels[0].is_number
+        is_verb = "VERB" in lemmas_of(match["verb"])
+        return f"how many {match['label']} {match['we']}" if is_number and is_verb else None
+
+    at.apply(rf"how many (?P<label>{L}) {we} (?P<verb>[a-z]+)(?= in <N)", added)  # did we carry in 2023
 
 
 def _done(at: Rewriter) -> None:

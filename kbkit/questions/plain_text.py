@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from kbkit.english.words import is_participle
 from kbkit.questions.units import UNITS
 
 _INTRODUCTION = re.compile(r"^[^:?]{0,30}\bquestion\b[^:?]{0,10}:\s+", re.I)
@@ -58,6 +59,14 @@ _DECADE = re.compile(
 """A decade: ``in the 1990s``, ``of the 90s``."""
 
 
+_CENTURY = re.compile(
+    r"\b(?:(?P<when>from|of|in|during|since|before|after|until) )?(?:the )?(?P<nth>1?\d|2[01])(?:st|nd|rd|th)"
+    r"[ -]century\b",
+    re.IGNORECASE,
+)
+"""A century: ``in the 18th century``."""
+
+
 _LISTED = re.compile(
     r"(?<=[^\W\d_])(?<!following):\s+(?:the\s+)?(?P<columns>[^?!:A-Z]{3,60}?(?:,| and )[^?!:A-Z]{3,60}?)\s*[.?!]?\s*$"
 )
@@ -74,17 +83,42 @@ def with_currency(text: str) -> str:
     return _AMOUNT.sub(lambda found: f"{found[2]} {_CURRENCY[found[1]]}", text)
 
 
+_DAY = rf"(?:\d{{1,2}}(?:st|nd|rd|th)?(?: of)? )?(?:(?:{_NAMED}) )?(?:19|20)\d\d\b"
+"""A day, month or year."""
+_PLURAL = r"[a-z]+(?<!s)s"
+_LIMIT = "(?:longer|more|less|at least|at most|over|under|up to|between|for|exactly)"
+"""What follows *last* if it is a verb: *courses that last more than a day*."""
 _SHORT = (
     (re.compile(r"\bw/o\b", re.I), "without"),
     (re.compile(r"\bw/(?=\s|\w)", re.I), "with "),
     (re.compile(r"\b(who|what|when|where|why|how)\s+(?:in the world|on earth)\b", re.I), r"\1"),
     (re.compile(r"\s+in (?:a few|a couple of|a word or two|other|your own|simple) words(?=\s*[?.!]*\s*$)", re.I), ""),
     (re.compile(r"\ba few\b", re.I), "some"),
+    (re.compile(r"\b(?:is|are) applicable to\b"), "describe"),
+    (re.compile(r"\b(do|does|did)\b(.+) (?:fall|belong) (?:under|in|into|to|within)(?=\s*[?.!]*$)"), r"\1\2 have"),
+    (re.compile(r"\be-(?=mails?\b)", re.I), "e"),
+    (re.compile(r"\s+above sea[- ]level\b", re.I), ""),
+    (re.compile(r"\b(was|were|been) taken on\b"), r"\1 hired"),
+    (re.compile(r"\b(was|were|been|be) (?:handed|turned) in\b"), r"\1 submitted"),
+    (re.compile(rf"\b(that|which|who|not|{_PLURAL}) last(?= {_LIMIT} )"), r"\1 take"),
     (re.compile(r"\s+so far(?=\s*[?.!]*\s*$)", re.I), ""),
+    (re.compile(r"\bfrom ((?:19|20)\d\d) on(?:wards?)?\b", re.I), r"since \1"),
+    (re.compile(r"\b(?:(?:in|from) )?((?:19|20)\d\d) (?:and|or) (?:later|after|onwards?)\b", re.I), r"since \1"),
+    (re.compile(rf"\b(?:before|by) the end of (?={_DAY})", re.I), "until "),
+    (re.compile(rf"\bby (?={_DAY})", re.I), "until "),
+    (re.compile(rf"\bthe end of (?={_DAY})", re.I), ""),
+    (re.compile(r"\b(\w+) for the first time\b", re.I), r"first \1"),
+    (re.compile(r"^\s*where in the \w+ (?=(?:is|are|was|were)\b)", re.I), "where "),
+    (re.compile(r"\s+to (?:their|its|his|her) name(?: here)?(?=\s*[?.!]*\s*$)", re.I), ""),
     # Adverbs that say nothing, where they are no part of a title.
     (re.compile(r"\b(never|not|do|does|did|has|have|had|is|are|was|were|that|which|who) (?:actually|really)\b"), r"\1"),
 )
 """Short words, and phrases that say no more than fewer words do: ``who on earth``, ``in a few words``."""
+
+_BLANK = re.compile(
+    rf"^(?!.*\b(?:{_ASKING})\b)(.+ (?:is|are|was|were) an? .+ (?:by|of|in|with|from)) this ([a-z]+)(?=\s*\.?$)"
+)
+"""A statement that ends with what is asked for, as in a quiz: *Heat is a film written by this person*."""
 
 _SHORT_UNIT = 3
 """Letters of units that are short words for others."""
@@ -96,10 +130,32 @@ _ONE_UNIT = re.compile(
 """One or half a unit after a comparison: *more than an hour*."""
 
 
+_MADE_BY = re.compile(r"\bwho (?:is|are|was|were) (?P<what>[^?]*?(?P<last>\w+)) by(?=\s*[?.!]*\s*$)", re.I)
+"""Who something is by, which is who made it."""
+_WORTH = re.compile(
+    r"\b(?:what|how much) (?P<be>is|are|was|were) (?P<what>(?:(?! and )[^?])+?) worth"
+    r"(?P<total> altogether| in total| in all)?(?=\s*[?.!]*\s*$)",
+    re.I,
+)
+"""What something is worth: its value."""
+_WORTH_OVER = re.compile(r"\b(?:is|are|was|were) worth (?=(?:more|less|over|under|above|below|at|between|\d)\b)", re.I)
+"""What is worth more than an amount."""
+
+
+def with_value(text: str) -> str:
+    """Return a question with the *value* of what something is worth: ``what is the ring worth``."""
+    text = _WORTH_OVER.sub("have a value of ", text)
+    return _WORTH.sub(
+        lambda one: f"what {one['be']} the {'total ' if one['total'] else ''}value of {one['what']}", text
+    )
+
+
 def in_full(text: str) -> str:
     """Return a question with short words written in full, without fillers: ``w/o``, *so far*, *actually*."""
     for pattern, word in _SHORT:
         text = pattern.sub(word, text)
+    text = _MADE_BY.sub(lambda one: one[0] if is_participle(one["last"]) else f"who made {one['what']}", text)
+    text = _BLANK.sub(r"\1 which \2", text)
     return _ONE_UNIT.sub(lambda one: f"{one['op']} {'0.5' if one['half'] else '1'} {one['unit']}", text)
 
 
@@ -138,21 +194,34 @@ def with_months(text: str) -> str:
 
 
 def has_decade(text: str) -> bool:
-    """Return whether a question names a decade."""
-    return _DECADE.search(text) is not None
+    """Return whether a question names a decade or a century."""
+    return _DECADE.search(text) is not None or _CENTURY.search(text) is not None
 
 
 def with_decades(text: str) -> str:
-    """Return a question with decades as ranges of years: *movies of the 90s* are from between 1990 and 1999."""
-    return _DECADE.sub(_years, text)
+    """Return a question with decades as ranges of years: *movies of the 90s* are from between 1990 and 1999.
+
+    So are centuries: the 18th is from 1701 to 1800.
+    """
+    return _CENTURY.sub(_century, _DECADE.sub(_years, text))
 
 
 def _years(match: re.Match[str]) -> str:
     first = int(match["year"] or f"19{match['short'] or _TENS[match['tens'].lower()]}")
-    when = (match["when"] or "").lower()
+    return _span(match["when"], first, first + 9)
+
+
+def _century(match: re.Match[str]) -> str:
+    last = 100 * int(match["nth"])
+    return _span(match["when"], last - 99, last)
+
+
+def _span(preposition: str | None, first: int, last: int) -> str:
+    """Return a range of years after the preposition of its name: *before* the first, *after* the last."""
+    when = (preposition or "").lower()
     if when in ("since", "before"):
         return f"{when} {first}"
-    return f"{when} {first + 9}" if when in ("after", "until") else f"between {first} and {first + 9}"
+    return f"{when} {last}" if when in ("after", "until") else f"between {first} and {last}"
 
 
 def _months(match: re.Match[str]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import pairwise
 
 from kbkit.answers.syntax import (
     Aggregate,
@@ -72,16 +73,21 @@ class Planner(RelatedPlanner):
         total_of = {target.label.labels[0] for target in totals if target.label is not None and target.label.labels}
         said = {(option.type, option.attribute) for option in total_of if option.attribute}
         plain = [target for target in targets if not target.total and _meaning(target) not in said]
-        plain = [target for target in plain if not self._is_part_of_held(target)]
+        plain = _parts_joined([target for target in plain if not self._is_part_of_held(target)])
         self.focus = self._focus(totals, plain) if asked is None else asked
         if (sums := self._greatest_sum(totals, plain)) is not None:
             return sums
         if clauses.most is not None and clauses.most.among:
             return self._greatest_count(clauses.most, totals, plain)
-        if (frequent := self._frequent_values(totals, plain) or self._measured_values(totals)) is not None:
-            return frequent
+        frequent = self._frequent_values(totals, plain) or self._measured_values(totals)
+        if (rows := frequent or self._counted_rows(totals, plain)) is not None:
+            return rows
         self._most_of_values(totals, plain)
+        everything, large = clauses.restrictions, self._large_groups(totals)
+        clauses.restrictions = [one for one in everything if one not in large]
         tree = self._selected(totals)
+        clauses.restrictions = everything  # chains must express them
+        tree = self._in_large_groups(tree, large) if large else tree
         if clauses.is_who and not targets and not clauses.is_yes_no and self._is_nameless(self.focus):
             column = self._naming_column(self.focus)
             if column:
@@ -138,7 +144,7 @@ class Planner(RelatedPlanner):
         """Return groups that are asked for only, as no total is: ``the name of each battle``."""
         return [AskedTarget(link) for link in self.clauses.groups if not link.types()]
 
-    def _focus(self, totals: list[AskedTarget], plain: list[AskedTarget]) -> int:  # noqa: PLR0911
+    def _focus(self, totals: list[AskedTarget], plain: list[AskedTarget]) -> int:  # noqa: PLR0911, PLR0912
         """Return the type of the nodes that the question is about."""
         context = self._types_in(self.clauses.context)
         groups = self._types_in(self.clauses.groups)
@@ -151,9 +157,12 @@ class Planner(RelatedPlanner):
             if target.label is not None:
                 if target.total == "count" and is_type(target.label):
                     return self._types_in([target.label])[0]
-                return self._attribute(target.label, [*context, *(groups or columns)]).type  # takings by method of pay
+                near = [*context, *(groups or columns)] or self._conditioned()  # takings by method of pay, from helmets
+                return self._attribute(target.label, near).type
         if context:
             return context[0]
+        if groups and any(target.total == "count" and target.label is None for target in totals):
+            return (self._conditioned() or groups)[0]  # how many women are in each course
         compared = [node for r in self.clauses.restrictions if r.operand == "node" for node in r.values[0].nodes[:1]]
         if compared and not plain and not groups:
             return self.elements.type_number(compared[0])
@@ -196,8 +205,11 @@ class Planner(RelatedPlanner):
         ]
         for target, option in found:
             self._check_asked(target, option)
-        if len({option.type for _, option in found}) > 1:
-            return self._joined_rows(tree, [option for _, option in found])
+        rows = self._rows_of_ends(tree, found)
+        if rows is None and len({option.type for _, option in found}) > 1:
+            rows = self._joined_rows(tree, [option for _, option in found])
+        if rows is not None:
+            return rows
         for _, option in found:
             if option.type != self.focus:
                 if (option.type, self.focus) in self._taken:
@@ -268,6 +280,8 @@ class Planner(RelatedPlanner):
         """Return the type of the several nodes whose values are asked for, which need their names beside them."""
         if not options or any(option.attribute in ("name", "key") for option in options):
             return None
+        if self.focus in self._types_in(filter(is_type, self.clauses.groups)) and not self._is_nameless(self.focus):
+            return self.focus  # the height of each tower
         for restriction in self.clauses.restrictions:
             nodes = [value.nodes for value in restriction.values]
             if len(nodes) > 1 and all(nodes) and not restriction.negated:
@@ -381,6 +395,19 @@ class Planner(RelatedPlanner):
                 columns = (ValueColumn(self._summed(total.label, total.total).attribute),)
             return Aggregate(total.total, tree, columns, (group,))
         raise NotReadError("a total beside values")
+
+
+def _parts_joined(targets: list[AskedTarget]) -> list[AskedTarget]:
+    """Return targets with one for two that are parts of one name: *the shape of its tower*, of a tower_shape."""
+    for place, (one, two) in enumerate(pairwise(targets)):
+        labels = [target.label.attributes() if target.label is not None else [] for target in (one, two)]
+        if all(found and found[0].score < _OTHER for found in labels):
+            first, second = ({(option.type, option.attribute): option for option in found} for found in labels)
+            shared = first.keys() & second.keys()
+            if len(shared) == 1 and one.label is not None:
+                both = replace(one, label=replace(one.label, labels=(first[shared.pop()],)))
+                return [*targets[:place], both, *targets[place + 2 :]]
+    return targets
 
 
 def _meaning(target: AskedTarget) -> tuple[int, str] | None:

@@ -22,7 +22,7 @@ from kbkit.english.question_words import (
     Adjective,
     is_negation,
 )
-from kbkit.english.words import PREPOSITIONS, may_be_verb
+from kbkit.english.words import PREPOSITIONS, lemmas_of, may_be_verb
 from kbkit.errors import check_unicode
 from kbkit.questions.units import POWER, short_power
 from kbkit.stores.folding import words
@@ -90,6 +90,8 @@ class Question:
     kinds: frozenset[int] = frozenset()
     """Positions of nouns for kinds of nodes in a KB that names none; see :mod:`kbkit.questions.kind_nouns`."""
 
+    named: frozenset[int] = frozenset()
+    """Positions of words of names, which are no operators or question words."""
     objects: frozenset[int] = frozenset()
     """Positions of nouns that say no more than their verb does: *wrote the script*."""
 
@@ -133,6 +135,7 @@ class Question:
             len(negations) < 2
             and not any(word in UNSUPPORTED and not _is_aside(plain, at) for at, word in enumerate(plain)),
             frozenset(used | set(negations) | {at + 1 for at in negations if plain[at + 1 : at + 2] == ["t"]}),
+            named=names,
             objects=frozenset(objects_of_verbs(plain)),
         )
 
@@ -166,11 +169,25 @@ class Question:
     @property
     def asked_kind(self) -> str:
         """The noun for an unnamed kind of nodes that is asked for, *which films*; empty if something else is."""
-        where = self.interrogative(set())
+        where = self.interrogative({*self.named})
+        if where < 0 and self.says_also:
+            last = max({*self.content(set()), *self.kinds}, default=-1)
+            return self.tokens[last].word if last in self.kinds else ""
         is_first = where >= 0 and self.tokens[where].word in ("which", "what")
         rest = sorted({*self.content(set()), *self.kinds}) if is_first else []
         asked = next((at for at in rest if at > where), None)
+        if asked in self.kinds and asked + 1 in rest and asked + 1 not in self.kinds:
+            return ""  # what film genre
         return self.tokens[asked].word if asked in self.kinds else ""
+
+    @property
+    def says_also(self) -> bool:
+        """Whether it says *also*; a statement then asks for its last noun: *the writer of Heat also wrote films*.
+
+        A relative clause does not: *films by Ann that are also by Bob*.
+        """
+        plain = [token.word for token in self.tokens]
+        return any(word == "also" and _RELATIVE.isdisjoint(plain[max(0, at - 2) : at]) for at, word in enumerate(plain))
 
     @property
     def superlative_words(self) -> list[str]:
@@ -251,13 +268,26 @@ def _comparison(text: str, tokens: tuple[QuestionToken, ...], plain: list[str]) 
     return None
 
 
+_RELATIVE = frozenset(("that", "which", "who", "and", "but"))
+
+
+def _is_label(before: list[str]) -> bool:
+    """Return whether the word before *number of* makes it no count: *greatest number*, or *tail number*."""
+    return any(
+        word in SUPERLATIVES
+        or word in EXTREMES
+        or (word not in (*TOTALS, *FUNCTION_WORDS) and "ADJ" not in lemmas_of(word) and "NOUN" in lemmas_of(word))
+        for word in before
+    )
+
+
 def _how(plain: list[str]) -> tuple[bool, Adjective | None, set[int]]:
     """Return whether the question asks for a number, the adjective of ``how long``, and the tokens of both."""
     for at, word in enumerate(plain):
         following = plain[at + 1] if at + 1 < len(plain) else ""
         if word == "how" and following == "many":
             return True, None, {at, at + 1}
-        if word == "number" and following == "of" and not {*plain[max(0, at - 1) : at]} & {*SUPERLATIVES, *EXTREMES}:
+        if word == "number" and following == "of" and not _is_label(plain[max(0, at - 1) : at]):
             return True, None, {at}
         if word == "count" and at == 0:
             return True, None, {at}

@@ -123,7 +123,7 @@ class Read:
         if self.chain is None:
             return []
         doubts = ChainDoubts(self.chain)
-        ignored = self.by_clauses.ignored_by(self.chain.tree) + doubts.not_read
+        ignored = self._ignored_clauses(self.chain) + doubts.not_read
         ignored += ["a superlative that most meet"] * keeps_most(self.by_clauses.elements, self.chain.tree)
         words = [token.word for token in self.question.tokens]
         is_place = words[:1] == ["where"] and not {*self.chain.unexplained} <= {*DWELLING, *LIGHT_VERBS}
@@ -162,8 +162,7 @@ class Read:
         ignored += ["an attribute"] * (self.by_clauses.clauses.asks_attribute and not self.chain.ends_with_attribute)
         if self.chain.expression == self.by_clauses.expression:
             nouns = {*self.by_clauses.unexplained} & self.by_clauses.clauses.nouns - {*self.chain.unexplained}
-            labels = self.by_clauses.elements.labels
-            ignored += sorted(f"'{noun}'" for noun in nouns if labels.similarity(noun).max(initial=0.0) < STRONG)
+            ignored += sorted(f"'{noun}'" for noun in nouns if self._likeness(noun) < STRONG)
         ignored += [f"'{m.text}'" for m in self._labels_taken_for_names(self.chain)]
         used = {at for topic in self.chain.topics for at in topic.words}
         named = {self.question.tokens[at].word for at in used}
@@ -173,6 +172,16 @@ class Read:
             self.chain.expressed | self.question.kinds | self.question.objects
         )  # actor, which is also the name of a tag
         return ignored + [f"'{m.text}'" for m in self.mentions if m.same_case and not used & {*m.tokens}]
+
+    def _ignored_clauses(self, chain: ChainReading) -> list[str]:
+        """Return the clauses that a chain does not express, but for numbers that are names: films like *Five*."""
+        starts = {f"'{topic.mention.text}'" for topic in chain.topics if topic.mention is not None}
+        return [what for what in self.by_clauses.ignored_by(chain.tree) if what not in starts]
+
+    def _likeness(self, noun: str) -> float:
+        """Return the greatest similarity of a noun to any label or type."""
+        known = (self.by_clauses.elements.labels, self.by_clauses.elements.type_labels)
+        return max(float(one.similarity(noun).max(initial=0.0)) for one in known)
 
     def _labels_taken_for_names(self, chain: ChainReading) -> list[Mention]:
         """Return the names a chain starts at that are rather a label: without a *director*, which is also a keyword."""

@@ -14,7 +14,8 @@ from itertools import islice
 
 import numpy as np
 
-from kbkit.english.question_words import FOREMOST, SUPERLATIVES
+from kbkit.english.alike_verbs import with_known_verbs
+from kbkit.english.question_words import FOREMOST, SUPERLATIVES, TAKINGS
 from kbkit.english.words import may_be_verb
 from kbkit.errors import KbError
 from kbkit.questions.alignment import similarities
@@ -26,10 +27,15 @@ from kbkit.questions.dropped_parts import dropped_part
 from kbkit.questions.edge_ends import EdgeEnds
 from kbkit.questions.edge_reading import edge_reading, means_more
 from kbkit.questions.edge_words import EdgeAttributes
+from kbkit.questions.element_lists import relations_to_bosses
 from kbkit.questions.elements import Elements
+from kbkit.questions.everyday_text import in_plain_words, with_bosses, with_takings
 from kbkit.questions.kind_nouns import kind_nouns
 from kbkit.questions.lexicon import Floats, label_words, stem
 from kbkit.questions.mentions import Mention, mentions
+from kbkit.questions.nested_reading import NestedReading
+from kbkit.questions.number_labels import takings
+from kbkit.questions.place_words import place_column, with_places
 from kbkit.questions.plain_text import (
     has_decade,
     in_full,
@@ -37,6 +43,7 @@ from kbkit.questions.plain_text import (
     with_currency,
     with_decades,
     with_months,
+    with_value,
     without_asides,
     without_introduction,
 )
@@ -56,6 +63,13 @@ MAX_READINGS = 60
 _MAX_SPACES, _MAX_ABOUT_EDGES = 60, 8
 """A question with more spaces, or more words about edges, is not read as one about them: each is a question to read."""
 
+_OUTCOME = re.compile(r"\b(?:won|wins?|came|come|finish(?:ed)?|placed?|ranked|ended up)\b", re.I)
+"""Verbs of who won, or came second."""
+_LYING = (
+    "(?:(?:(?:that|which) (?:is|are|lies?|exists?|pass(?:es)?|runs?|flows?) )?(?:in|of|within|throughout|through)"
+    "|(?:that|which) traverses?)"
+)
+"""What stands before a place that all nodes are in."""
 _MAX_READ = 64
 """Number of questions whose readings are kept."""
 
@@ -72,6 +86,8 @@ class QuestionReader:
         self._ends = EdgeEnds(self.elements)
         names = {one.name for one in self.elements.all[: self.elements.hops]}
         said = (words for words in map(label_words, names) if len(words) > 1)
+        self._said = [frozenset(map(stem, label_words(name))) for name in names]
+        """The stems of the words of each relation."""
         self._superlative = [words for words in said if not SUPERLATIVES.keys().isdisjoint(words)]
         """The words of relations that have a superlative among them: *first climbed*."""
         self.use(Taught.of(stores).learned)
@@ -98,14 +114,26 @@ class QuestionReader:
         plain = self._plain(text)
         shares = [] if text.count(" ") > _MAX_SPACES else list(asked_shares(plain))
         read = self._read_whole(text, plain)
+        if not read.is_sure and (rest := self._without_only(plain, read)) != plain:
+            whole = self._read_whole(text, rest)
+            read, plain = (whole, rest) if whole.is_sure else (read, plain)
         if shares and read.is_sure and (plainer := as_noun(plain)) != plain:
             read = self._read_whole(text, plainer)
-        found = None if read.is_sure else self._of_parts(plain, shares)
+        nested = NestedReading(self.elements, self._part)
+        found = nested.read(plain, is_read=True) if read.is_sure else self._of_parts(plain, shares)
         if found is None:
             return read
         parts = (self.elements, read.by_clauses.links, read.by_clauses.clauses, read.by_clauses.planner)
         reading = ComposedReading(*parts, found.tree, parts=found.parts, certainty=found.certainty)
         return self._composed(read, {reading.expression: reading})
+
+    def _without_only(self, text: str, read: Read) -> str:
+        """Return a text without a place that selects nothing, since the KB has one node of its type: *in the world*."""
+        only = {*self.elements.of_one_node} if self.elements.typed else set()
+        for mention in read.mentions if only else ():
+            if only.issuperset(map(self.elements.type_number, mention.nodes)):
+                text = re.sub(rf"\s+{_LYING}\s+(?:the\s+)?{re.escape(mention.text)}\b", "", text)
+        return text
 
     def _read_whole(self, asked: str, text: str) -> Read:
         """Return the readings of the text of a question, about edges too."""
@@ -115,6 +143,7 @@ class QuestionReader:
         """Return the reading of a question that asks for a share, or of one with a second one, by its parts."""
         reading, second = ShareReading(self.elements, self._part), SecondReading(self.elements, self._part)
         found = next(filter(None, map(reading.read, shares)), None) or second.read(text)
+        found = found or NestedReading(self.elements, self._part).read(text)
         if found is not None:
             self.elements.session.resolved(found.tree)
         return found
@@ -193,23 +222,47 @@ class QuestionReader:
 
     def _plain(self, text: str) -> str:
         """Return the text of a question as it is read."""
-        text = with_currency(without_asides(without_introduction(in_full(text))))
+        if _OUTCOME.search(text) and (column := place_column(self.elements)):
+            text = with_places(text, column)
+        if takings(self.elements) and not any(map(self._has_label, TAKINGS)):
+            text = with_takings(text)
+        text = with_bosses(text) if relations_to_bosses(self.stores.schema) else text
+        text = with_currency(without_asides(in_plain_words(without_introduction(in_full(text)))))
+        text = with_known_verbs(text, self._has_verb, self._is_in_name)
         if (listed := with_columns(text)) != text and not self._names_a_question(text):
             text = listed
         if self._has_coordinates(text):
             text = re.sub(r"\bcoordinates\b", "latitude and longitude", text)
+        if "closed to" in text and self._has_label("open"):
+            text = text.replace("closed to", "not open to")
+        if self._has_label("value") and not self._has_label("worth"):
+            text = with_value(text)
         if has_decade(text) and self._has_years(text):
             text = with_decades(text)
         months = with_months(text)
-        if months == text or self.elements.labels.similarity("quarter").max(initial=0.0) >= 1:
+        if months == text or self._has_label("quarter"):
             return text
         return text if AttributeValues.of(self.stores).named(["q1"]) else months  # Q1 may be one of the values
 
+    def _has_label(self, word: str) -> bool:
+        """Return whether a relation or an attribute has a word in its name."""
+        return bool(self.elements.labels.similarity(word).max(initial=0.0) >= 1)
+
+    def _has_verb(self, verb: str) -> bool:
+        """Return whether a relation has the words of a verb in its label: *flow through*, of *flows_through*."""
+        said = {stem(word) for word in verb.split()}
+        return any(said <= words for words in self._said)
+
+    def _is_in_name(self, text: str, at: int) -> bool:
+        """Return whether the character at a position belongs to a name that is hardly a common word."""
+        question = Question.of(text)
+        names = (one.tokens for one in mentions(self.stores, question) if one.same_case and len(one.tokens) > 1)
+        return any(question.tokens[n].start <= at < question.tokens[n].end for tokens in names for n in tokens)
+
     def _has_coordinates(self, text: str) -> bool:
         """Return whether *coordinates* are a latitude and a longitude: columns are called so, and none coordinates."""
-        similar = self.elements.labels.similarity
-        pair = all(similar(word).max(initial=0.0) >= 1 for word in ("latitude", "longitude"))
-        return "coordinates" in text and pair and similar("coordinates").max(initial=0.0) < 1
+        pair = self._has_label("latitude") and self._has_label("longitude")
+        return "coordinates" in text and pair and not self._has_label("coordinates")
 
     def _has_years(self, text: str) -> bool:
         """Return whether decades of a question are ranges of years: no value is called *1990s*, and there are years."""

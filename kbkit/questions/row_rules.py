@@ -99,6 +99,9 @@ def node_pairs(at: Rewriter, text: str) -> None:
     is_alone = not clauses.targets and len(clauses.context) == 2 and not clauses.most and not clauses.groups
     if len(pair) == 2 and is_alone and is_row:  # "rivers and lakes" are not rivers beside their lakes
         clauses.targets = [AskedTarget(names_of(link)) for link in clauses.context]
+    elif len(pair) == 2 and not clauses.targets and pair[0].role and len(clauses.context) > len(pair):
+        clauses.targets = [AskedTarget(names_of(link)) for link in pair]  # the origin and destination of routes
+        clauses.context = [link for link in clauses.context if link not in pair]
     elif len(pair) == 2:
         clauses.unread.append(PAIR)
     elif pair and first is pair[0] and second is not None and not {o.type for o in first.types()} & owners_of(second):

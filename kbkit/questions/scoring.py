@@ -20,6 +20,7 @@ from kbkit.questions.alignment import (
     hops_back,
     inversions,
     repeated,
+    said_once,
     similarities,
     with_superlative,
     with_words,
@@ -100,6 +101,7 @@ def score(
     similar = _similar(elements, question, frame, words)
     explained_by_any = similar.max(2) if words else np.zeros((count, 0))
     of_word, of_slot, slots = aligned(similar)
+    of_slot = np.where(said_once(elements, question, rows, words, slots), 0, of_slot)
     by_type = _shared_by_arms(frame, of_slot[:, columns : 2 * columns])
     back = hops_back(elements, frame, rows)
     # Films share a director, but countries that share a border are one hop apart.
@@ -286,8 +288,10 @@ def _answer(elements: Elements, question: Question, frame: CandidateFrame, rows:
         nouns = list(question.asked.nouns)
     else:
         content = [question.tokens[at].word for at in question.content(named)]
+        if where < 0 and question.says_also:
+            content.reverse()
         after = [question.tokens[at].word for at in question.content(named) if at > where]
-        nouns = after[:1] or content[:1]
+        nouns = (after[:1] if where >= 0 else []) or content[:1]
     count, columns = rows.shape
     first = rows[:, : frame.width]
     is_end = (first >= 0) & (elements.kind[np.maximum(first, 0)] <= VALUE)  # an operator keeps what it applies to

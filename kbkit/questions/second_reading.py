@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kbkit.answers.syntax import Aggregate, Expression, Group, Nodes, Path, PathFunction, Step, ValueColumn
+from kbkit.answers.syntax import Aggregate, Expression, Group, Name, Nodes, Path, PathFunction, Step, ValueColumn
 from kbkit.english.types import type_noun, type_plural
 from kbkit.errors import KbError
 from kbkit.questions.composed_reading import FoundParts
@@ -23,7 +23,12 @@ _TWO = re.compile(
     r"(?P<second>(?:(?:in|at|on|from|for|to|by|of|with) )?(?:how|what|which|when|where|who)\b[^?]+)\?*\s*$",
     re.I,
 )
-_PRONOUN = re.compile(r"\b(it|they|them|he|she|him)\b|\b(its|their|his|her)\b", re.I)
+_OF_ONE = re.compile(
+    r"^(?P<first>\s*(?:(?:in|at|on|from|for|to|by|of|with) )?(?:when|where|how|what|which|who)\b.+?),? and "
+    r"(?P<second>(?:(?:in|at|on|from|for|to|by|of|with) )?(?:how|what|which|when|where|who)\b[^?]+)\?*\s*$",
+    re.I,
+)
+_PRONOUN = re.compile(r"\b(it|they|them|he|she|him|each(?: one| of them))\b|\b(its|their|his|her)\b", re.I)
 _OF_EDGE = re.compile(
     r"^(?P<first>.+?),? and (?:(?P<role>as what|in (?:what|which) (?:role|position|capacity))"
     r"|when|since when|(?:in |since )?(?:what|which) year)\s*\?*\s*$",
@@ -45,6 +50,8 @@ class SecondReading:
         """Return the table that both questions ask for; None if they cannot be read."""
         if (about_edges := _OF_EDGE.match(text)) is not None:
             return self._of_edge(about_edges["first"], is_role=about_edges["role"] is not None)
+        if (named := _OF_ONE.match(text)) is not None and (both := self._of_one(named)) is not None:
+            return both
         found = _TWO.match(text)
         if found is None or len(_PRONOUN.findall(found["second"])) != 1:
             return None
@@ -58,6 +65,27 @@ class SecondReading:
         tree = self._joined(first.best.tree, second.best.tree, kind)
         certainty = min(first.confidence, second.confidence)
         return None if tree is None else FoundParts(tree, (first.best, second.best), certainty)
+
+    def _of_one(self, found: re.Match[str]) -> FoundParts | None:
+        """Return the attributes of a named node that both questions ask for: *when was Heat made, and who wrote it*."""
+        if len(_PRONOUN.findall(found["second"])) != 1:
+            return None
+        first = self._sure(found["first"])
+        one = None if first is None or first.best is None else first.best.tree
+        node = one.source if isinstance(one, Aggregate) and one.op == "values" else None
+        if not isinstance(node, Nodes) or not isinstance(node.selector, Name):
+            return None
+        name = node.selector.text
+        second = self._sure(_PRONOUN.sub(lambda match: f"{name}'s" if match[2] else name, found["second"]))
+        two = None if second is None or second.best is None else second.best.tree
+        if first is None or first.best is None or second is None or second.best is None:
+            return None
+        if not isinstance(one, Aggregate) or not isinstance(two, Aggregate) or two.source != node or two.op != "values":
+            return None
+        if one.groups or two.groups:
+            return None
+        tree = Aggregate("values", node, (*one.columns, *two.columns))
+        return FoundParts(tree, (first.best, second.best), min(first.confidence, second.confidence))
 
     def _of_edge(self, text: str, *, is_role: bool) -> FoundParts | None:
         """Return names beside the role, or the only date or year, that the edges of the last step to them have."""

@@ -26,6 +26,11 @@ def _compared(at: Rewriter) -> None:
         at.clauses.is_compared = True
         return f"{match['first']} and {match['second']} {match['label'] or match['after'] or ''}"
 
+    at.apply(
+        rf"(?P<how>how many|number of) (?P<first>{V})(?P<label>)(?P<after>),? and (?:how many|(?:the )?number of) "
+        rf"(?P<second>{V})",
+        lambda match: f"{match['how']} {use(match).strip()}",
+    )
     that = "(?:(?:that|those) )?(?:(?:of|in|for|by) )?(?:the )?"
     at.apply(
         rf"(?P<first>{V})(?: (?P<label>{L}))? {_AGAINST} {that}(?P<second>{V})(?: ones?)?(?: (?P<after>{L}))?(?= $)",

@@ -131,7 +131,7 @@ def _by_verbs(at: Rewriter) -> None:
         at.clauses.most = Most(None, TENURE)
         return f"{match['label']} <S0>" if is_type(at.link(match["label"])) else "<S0>"
 
-    been = "(?:has|have) been (?:(?!<)\\w+ ){0,3}?"
+    been = "(?:has|have) (?:been|worked|served) (?:(?!<)\\w+ ){0,3}?"
     at.apply(rf"{been}(?P<label>)(?:the )?longest(?= $)", stayed)  # who has been with us the longest
     at.apply(rf"{been}(?P<label>{L}) (?:here |for us |with us )?(?:the )?longest(?= $)", stayed)
 

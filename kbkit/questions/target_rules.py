@@ -13,7 +13,7 @@ from kbkit.english.question_words import (
 )
 from kbkit.english.words import PREPOSITIONS, is_plural
 from kbkit.english.words import is_participle as is_past
-from kbkit.questions.absence_rules import absences, booleans, states, unrelated
+from kbkit.questions.absence_rules import absences, booleans, neither, states, unrelated
 from kbkit.questions.act_rules import same_type
 from kbkit.questions.acts import Act
 from kbkit.questions.beginning_rules import beginning
@@ -98,6 +98,14 @@ def _groups(at: Rewriter) -> None:
         return " <G0> "
 
     several = rf"(?P<labels>{L}(?: and(?: each| the)? {L})?)"
+
+    def held(match: re.Match[str]) -> str | None:
+        if not is_type(at.link(match["type"])):
+            return None
+        at.clauses.are_theirs = match["held"].count("<C") == len(at.clauses.restrictions)
+        return f"{match['held']} per {match['type']}"
+
+    at.apply(rf"(?:(?:in|for|of|by|from|on|at) )?each (?:of )?(?P<held>(?:<C\d+> )+)(?:s )?(?P<type>{L})", held)
     at.apply(
         r"(?:for|of|by|in|from|per|with|at|to|on|does|do|did|has|have|and)? ?(?:each|every|per)(?: of)?(?: the)?"
         rf"(?: different)? {several}",
@@ -143,6 +151,8 @@ def _owners_and_targets(at: Rewriter) -> None:
             clauses.said += [link] if is_said else []
         elif not is_type(link) and (_modifies(at, text, part, link) or _is_event(at, part, link, asked is not None)):
             clauses.said.append(link)
+        elif asked and asked["type"] != part and _is_named_type(at, part, link):
+            clauses.context.append(replace(link, labels=(LabelOption(link.labels[0].type),)))
         elif not is_type(link):
             _ask(at, part, link, owners.get(part))
         elif re.search(rf" and (?:which|what) {part}", text) and clauses.targets and not clauses.targets[0].total:
@@ -159,6 +169,15 @@ def _owners_and_targets(at: Rewriter) -> None:
     named_rows(at, text)
     node_pairs(at, text)
     heads(at, text)
+
+
+def _is_named_type(at: Rewriter, part: str, link: QuestionLink) -> bool:
+    """Return whether what names of a type are called stands for its nodes: works lent *to institutions* in Paris."""
+    is_name = link.labels[0].attribute == "name" and link.text.casefold() not in ("name", "names", "title", "titles")
+    after = re.search(rf" (?:by|from|to|with|for) (?:the )?{part} (?:in |from |of |at )?<C(\d+)>", at.text)
+    values = at.clauses.restrictions[int(after[1])].values if after else ()
+    kinds = {option.type for option in link.attributes()}
+    return is_name and is_plural(link.text) and any(value.value_types & kinds for value in values)
 
 
 def _ask(at: Rewriter, part: str, link: QuestionLink, of: QuestionLink | None) -> None:
@@ -289,6 +308,7 @@ def read_clauses(question: Question, links: list[QuestionLink], acts: Mapping[st
         of_how,
         orders,
         occurrences,
+        neither,
         states,
         same_type,
         unrelated,

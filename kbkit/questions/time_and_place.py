@@ -5,7 +5,7 @@ from __future__ import annotations
 from kbkit.answers.syntax import Expression
 from kbkit.english.question_words import DWELLING, PLACES, TRADING
 from kbkit.english.words import may_be_verb
-from kbkit.questions.clauses import AskedTarget
+from kbkit.questions.clauses import AskedTarget, is_type
 from kbkit.questions.conditions import ConditionPlanner
 from kbkit.questions.element_lists import MOST
 from kbkit.questions.label_option import LabelOption
@@ -48,6 +48,8 @@ class TimePlanner(ConditionPlanner):
     def _when(self) -> AskedTarget | None:
         """Return the date that *when* and a verb ask for: the date of birth, of *when was he born*."""
         clauses = self.clauses
+        if (last := self._when_last()) is not None:
+            return last
         events = [link.labels[0].type for link in clauses.events]  # when was it launched, of launches
         others = [link for link in clauses.context if link not in clauses.events]
         is_open = clauses.asks_for == "when" and not clauses.targets and not others and not clauses.most
@@ -81,6 +83,20 @@ class TimePlanner(ConditionPlanner):
             if float(self.elements.labels.similarity(word)[best.label]) >= _SAID or may_be_verb(word):
                 self._explain(word)
         return AskedTarget(QuestionLink(0, 0, "when", (LabelOption(best.source, best.name, 1.0, True),)))
+
+    def _when_last(self) -> AskedTarget | None:
+        """Return the date of the last or first of some events: *when was the last repair of Comet*."""
+        clauses = self.clauses
+        most = clauses.most
+        is_of_time = most is not None and most.count == 1 and "date" in most.adjective.nouns
+        is_of_time = is_of_time and most is not None and (most.label is None or is_type(most.label))
+        links = (*clauses.context, *([most.label] if most and most.label else []))
+        kinds = dict.fromkeys(link.labels[0].type for link in links if link.labels)
+        if clauses.asks_for != "when" or clauses.targets or not is_of_time or len(kinds) != 1:
+            return None
+        [kind] = kinds
+        date = self._date_of(kind)
+        return AskedTarget(QuestionLink(0, 0, "when", (LabelOption(kind, date, 1.0, True),))) if date else None
 
     def _date_of(self, kind: int) -> str:
         """Return the date of the events of a type: the only one, or the one that comes first; empty if unknown."""

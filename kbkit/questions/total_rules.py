@@ -170,8 +170,25 @@ def amounts(at: Rewriter) -> None:
         at.apply("(?:altogether|in total|overall|in all|so far)(?= (?:$|<C))", lambda _: "")
 
 
+def _times(at: Rewriter) -> None:
+    """``how often has Ann been seen``, ``how many times did he hire a bike``: the events that the verb means."""
+
+    def often(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        if at.clauses.targets or label is None or not is_type(label):
+            return None
+        at.clauses.targets.append(AskedTarget(label, "count"))
+        return f"<T{len(at.clauses.targets) - 1}> {match['who']}"
+
+    aux = "(?:has|have|had|did|does|do|was|were|is|are)"
+    been = "(?: (?:ever|been|being|got))*"
+    who = rf"(?P<who>(?: (?:the|a|an|our|we|you|{L}|{V}|<C\d+>))*?)"
+    at.apply(rf"how (?:often|many times)(?: {aux})?{who}{been} (?P<label>{L})", often)
+
+
 def counts(at: Rewriter) -> None:
     """``how many songs``, ``the number of different genres``."""
+    _times(at)
 
     def use(match: re.Match[str]) -> str | None:
         before = re.search(r" <L(\d+)> $", match.string[: match.start()])

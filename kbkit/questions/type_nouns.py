@@ -62,8 +62,11 @@ _EXISTING: tuple[list[str], ...] = ([], ["are", "there"], ["exist"], ["do", "we"
 _LINKING = (["of"], ["for"], ["and"])
 """Words between an attribute that is asked for and whose it is."""
 _AUXILIARIES = frozenset("do does did has have had".split())  # noqa: SIM905
-_WITHIN, _WHOLE = ("in", "at", "within"), ("the", "our", "this")
+_WITHIN = frozenset("in at within to by from of for does do did".split())  # noqa: SIM905
+_WHOLE = ("the", "our", "this")
 """Words before a word for all that the KB has."""
+_KEEPING = frozenset("own have hold keep possess".split())  # noqa: SIM905
+"""Verbs of what has all that the KB has."""
 _MAX_NOUNS = 2_000
 
 
@@ -96,8 +99,14 @@ class TypeNouns:
         firsts = {link.first for link in links if link.types()}
         words = [token.word for token in question.tokens]
         before = {word for at, word in enumerate(words) if at + 1 in firsts}
-        whole = {words[at + 2] for at in range(len(words) - 2) if words[at] in _WITHIN and words[at + 1] in _WHOLE}
-        return {word for word in before | whole if stem(word) in self.subject}
+        whole = [at for at in range(2, len(words)) if words[at - 2] in _WITHIN and self._is_whole(words, at)]
+        does = {at for at in whole if words[at - 2] in _AUXILIARIES}  # what the museum owns
+        kept = {words[-1] for at in does if at == len(words) - 2 and words[-1] in _KEEPING}
+        return {word for word in before if stem(word) in self.subject} | {words[at] for at in whole} | kept
+
+    def _is_whole(self, words: Sequence[str], at: int) -> bool:
+        """Return whether a word is for all that the KB is about, as its name says: *the museum*."""
+        return words[at - 1] in _WHOLE and stem(words[at]) in self.subject and not is_plural(words[at])
 
     def linked(self, question: Question, links: Sequence[QuestionLink]) -> list[QuestionLink]:
         """Return the links with one for the noun that is asked for, if it stands for a type."""
@@ -131,6 +140,8 @@ class TypeNouns:
             return -1  # who lives in Leeds
         if at < 0 or at in question.operators or at in linked:
             return at if at in linked else -1
+        if at and self._is_whole(tokens, at):
+            return -1
         while (
             at + 1 < len(tokens)
             and at + 1 not in linked

@@ -64,13 +64,15 @@ UNITS = {
 
 _LENGTHS = {"k": "km", "m": "m", "mi": "mi", "f": "ft"}
 _LENGTH = r"(?:kilomet(?:re|er)s?|km|met(?:re|er)s?|m|miles?|mi|feet|foot|ft)"
-POWER = rf"(?:square|sq\.?|cubic|cu\.?) {_LENGTH}\b|\b(?:km|mi|m|ft)[²³]"
-"""A pattern of units of area and volume in words or with an exponent."""
+POWER = rf"nautical miles?\b|(?:square|sq\.?|cubic|cu\.?) {_LENGTH}\b|\b(?:km|mi|m|ft)[²³]"
+"""A pattern of units of two words, as those of area and volume, or with an exponent."""
 
 
 def short_power(written: str) -> str:
     """Return the short word for a unit that :data:`POWER` matches: ``km2`` for *square kilometres*."""
     first, _, last = written.lower().rpartition(" ")
+    if first == "nautical":
+        return "nmi"
     start = next(start for start in ("mi", "k", "m", "f") if last.startswith(start))
     return _LENGTHS[start] + ("2" if first.startswith("sq") or last.endswith("²") else "3")
 

@@ -22,6 +22,8 @@ _REPEATED = 0.8
 """Fraction of the nodes that the values of a column may be if it says what nodes have in common."""
 _SHORT_DATES = 3
 """Short names of days or months among the values of a column from which they are such."""
+NOTES = frozenset("note notes remark remarks comment comments description details reason feedback".split())  # noqa: SIM905
+"""Words of columns of texts about what happened."""
 _PARTS = 2
 """Words that people write as one, if a hyphen joins them."""
 _MOST_OF_CLASS = 5
@@ -49,6 +51,8 @@ class AttributeValues:
         """The values of several words of columns that repeat values, by the stems of their words."""
         self._initials: dict[str, list[AttributeValue]] = {}
         """The values of several words of columns that repeat values, by the first letters of their words."""
+        self._in_notes: dict[str, list[AttributeValue]] = {}
+        """The texts of columns of notes, by the stems of their words."""
         self._states: set[tuple[int, str]] = set()
         """The attributes that say what nodes have in common."""
         known = ColumnValues.of(stores)
@@ -63,6 +67,8 @@ class AttributeValues:
             has_genders = len(GENDERS.keys() & known_values) > 1 and len(known_values) <= 4
             has_dates = len(SHORT_DATES.keys() & known_values) >= _SHORT_DATES
             has_codes = countries.are_codes(texts, label_words(attribute.name))
+            for text in texts if label_words(attribute.name)[-1] in NOTES else ():
+                self._add_note(AttributeValue(number, attribute.name, text))
             repeats = len(texts) <= _REPEATED * node_type.count
             for text in texts:
                 self._add(AttributeValue(number, attribute.name, text))
@@ -97,6 +103,18 @@ class AttributeValues:
             stems = frozenset(map(stem, parts))
             for one in stems:
                 self._with_stem.setdefault(one, []).append((stems, value))
+
+    def _add_note(self, value: AttributeValue) -> None:
+        for one in {*map(stem, words(value.value).split())}:
+            self._in_notes.setdefault(one, []).append(value)
+
+    def noting(self, parts: Sequence[str]) -> tuple[AttributeValue, ...]:
+        """Return the notes of one column with all of these words: *repairs because of a pothole*."""
+        stems = [*map(stem, parts)]
+        found = [
+            value for value in self._in_notes.get(stems[0], ()) if {*stems} <= {*map(stem, words(value.value).split())}
+        ]
+        return tuple(found) if len({(value.type, value.attribute) for value in found}) == 1 else ()
 
     def holding(self, parts: Sequence[str]) -> tuple[AttributeValue, ...]:
         """Return the only value that has these words among others: *the fuel*, of ``Leaking fuel pump``.

@@ -16,8 +16,9 @@ from kbkit.english.question_words import BIRTH, COUNTED, OUTCOMES, PLAIN_VERBS
 from kbkit.english.words import lemmas_of
 from kbkit.questions.element_lists import HOP
 from kbkit.questions.elements import Elements
-from kbkit.questions.lexicon import FAINT, LITERAL
+from kbkit.questions.lexicon import FAINT, LITERAL, label_words
 
+_PRIZES = frozenset(("prize", "prizes", "award", "awards", "medal", "medals", "trophy", "trophies"))
 _LEAST = 0.28
 """Least similarity of a verb and a label that it may belong to: of right readings 9 in 10 have more, of readings whose
 verb was replaced by another 1 in 10.
@@ -38,6 +39,8 @@ def is_fitting(elements: Elements, verb: str, labels: Collection[int], types: Co
         return True
     similar = np.max([elements.labels.similarity(form) for form in forms], axis=0)
     best = similar[[*labels]].max(initial=0.0)
+    if is_winning(elements, verb, types):
+        return True
     if verb in OUTCOMES | BIRTH:  # who won it: not who took part
         return bool(best >= (LITERAL if verb in OUTCOMES else FAINT))
     said = [label for label in labels if not elements.is_verbal[label] or similar[label] >= _ALIKE]
@@ -52,6 +55,12 @@ def is_fitting(elements: Elements, verb: str, labels: Collection[int], types: Co
         if best < LITERAL <= similar.max(initial=0.0) - _EXACT:
             return False
     return bool(best >= _LEAST)
+
+
+def is_winning(elements: Elements, verb: str, types: Collection[int]) -> bool:
+    """Return whether a verb says that something is won, and one of the types is of what is only won: prizes."""
+    is_prize = any(not _PRIZES.isdisjoint(label_words(elements.types[kind].name)) for kind in types)
+    return is_prize and "win" in lemmas_of(verb).get("VERB", ())
 
 
 def said_by(elements: Elements, tree: Expression) -> tuple[set[int], set[int]]:

@@ -117,7 +117,14 @@ class Ways:
         paths = [list(path) for path in self.elements.paths(source, target)]
         ends = [path for path in paths if self._leads_from(source, path)]
         paths = ends or paths
-        return sorted(paths, key=lambda path: -self._expressed(path)) if len(paths) > 1 else paths
+        paths = [path for path in paths if self._bridge(path) < 0] or paths if len(paths) > 1 else paths
+        if len(paths) < 2:
+            return paths
+        named = {link.labels[0].type for link in self._links if link.labels and not link.labels[0].attribute}
+        through = {tuple(path): any(int(self.elements.target[hop]) in named for hop in path[:-1]) for path in paths}
+        return sorted(
+            paths, key=lambda path: (-through[tuple(path)], -self._expressed(path))
+        )  # who repaired it: by repairs
 
     def _leads_from(self, kind: int, path: list[int]) -> bool:
         """Return whether the preposition before a node or value of a type says the first relation of a path."""
@@ -147,6 +154,10 @@ class Ways:
             self._check_choice(paths, is_one=False)
         self._check_bridges(paths[0])
         alike = sum(said[0] - other < ALIKE for other in said[1:])
+        named = {link.labels[0].type for link in self._links if link.labels and not link.labels[0].attribute}
+        ways = [[int(self.elements.target[hop]) for hop in path[:-1]] for path in paths]
+        if named & {*ways[0]} and not any(named & {*way} for way in ways[1:]):
+            alike = 0  # only one of them leads through what is named
         self.doubts.choices += min(alike, 1) if alike < _MANY else alike
         for hop in paths[0]:
             if is_former(self.elements.relation_label(hop)) and not is_of_past(self._tokens):
@@ -163,14 +174,20 @@ class Ways:
 
         Finds of a trench are not those that were found by whoever dug there, too.
         """
+        if (middle := self._bridge(path)) >= 0:
+            raise NotReadError(f"what has the same {self.elements.types[middle].name}")
+
+    def _bridge(self, path: list[int]) -> int:
+        """Return the type of which two steps of a path only lead to what has the same one; -1 if there is none."""
         elements = self.elements
-        said = {option.type for link in self._links for option in link.types()}
+        said = {option.type for link in self._links for option in link.types()} if len(path) > 1 else set()
         for one, other in pairwise(path):
             middle, back, forth = int(elements.target[one]), int(elements.inverse[one]), int(elements.inverse[other])
             is_shared = elements.is_single(one) and elements.is_single(forth)
             is_shared &= not (elements.is_single(back) or elements.is_single(other))
             if is_shared and middle not in said and not self._says_type(middle):
-                raise NotReadError(f"what has the same {elements.types[middle].name}")
+                return middle
+        return -1
 
     def _says_type(self, kind: int) -> bool:
         """Return whether a word of the question is similar to the name of a type."""

@@ -9,7 +9,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from kbkit.answers.answer_set import AnswerSet
 from kbkit.answers.session import Session
+from kbkit.questions.choices import ReadingChoices, resolved
 from kbkit.questions.read import Read
 from kbkit.questions.reader import QuestionReader
 from kbkit.search.hybrid import Queries, Search, pairs
@@ -29,7 +31,7 @@ has all words of the query, which may be a list of words.
 
 @dataclass(frozen=True)
 class RelationalSearch(Search):
-    """A hybrid search that ranks the answers of a trusted reading first; other queries have the hybrid ranking.
+    """A hybrid search that ranks the answers of a chosen or trusted reading first; other queries are ranked as hybrid.
 
     ``read`` gets the expression and the sorted answers of each query that was read.
     """
@@ -47,6 +49,15 @@ class RelationalSearch(Search):
         is_doubtful = not best.has_sure_name or _has_text(self, read)
         return None if is_doubtful and not read.reaches(MIN_CONFIDENCE_IN_DOUBT) else read
 
+    def answers(self, text: str) -> AnswerSet | None:
+        """Return the answers that rank first: of the reading that a person chose, else of a trusted one."""
+        choice = ReadingChoices.of(self.session.stores).find(text)
+        chosen = None if choice is None else resolved(self.session.stores, choice)[0]
+        if chosen is not None:
+            return chosen if chosen.value is None else None
+        read = self.trusted(text)
+        return None if read is None or read.best is None else read.best.answers
+
     def rank(self, batch: QueryBatch, settings: SearchSettings) -> list[QueryResult]:
         """Return the hybrid rankings, with answers first."""
         hybrid = settings.changed(mode="hybrid")
@@ -55,11 +66,11 @@ class RelationalSearch(Search):
 
     def _answers_first(self, batch: QueryBatch, settings: SearchSettings, result: QueryResult) -> QueryResult:
         text = batch.queries[0].text
-        read = self.trusted(text)
+        found = self.answers(text)
         answers = EMPTY.ids
-        if read is not None and read.best is not None:
-            answers = read.best.answers.ids.astype(np.int64)
-            self.read[text] = read.best.expression, read.best.answers.ids
+        if found is not None:
+            answers = found.ids.astype(np.int64)
+            self.read[text] = found.expression, found.ids
         answers = answers[is_within(answers, settings.within)]
         components = {**result.components, "relational": EMPTY}
         if not len(answers):
@@ -74,16 +85,17 @@ class RelationalSearch(Search):
 
     def explained(self, query: TextQuery, result: QueryResult, frame: pl.DataFrame) -> pl.DataFrame:
         """Add the columns ``linked`` (the names that were found) and ``why`` (with the proofs of answers)."""
-        read = self.trusted(query.text)
+        found, read = self.answers(query.text), self.trusted(query.text)
         why = self.reasons(query, result, frame)
         names: list[str] = []
-        if read is not None and read.best is not None:
-            names = [f"{m.words}: {m.meaning}" for m in read.best.matches() if "#" in m.meaning]
-            answers = set(read.best.answers.ids.tolist())
+        if found is not None:
+            if read is not None and read.best is not None and read.best.answers is found:
+                names = [f"{m.words}: {m.meaning}" for m in read.best.matches() if "#" in m.meaning]
+            answers = set(found.ids.tolist())
             for reasons, node in zip(why, frame["id"].to_list(), strict=True):
                 if node in answers:
-                    reasons += [read.best.expression, *read.best.answers.why(node).lines()]
-        linked = [names if read is not None else [] for _ in why]
+                    reasons += [found.expression, *found.why(node).lines()]
+        linked = [names for _ in why]
         return frame.with_columns(
             pl.Series("linked", linked, dtype=pl.List(pl.String)), pl.Series("why", why, dtype=pl.List(pl.String))
         )
@@ -114,13 +126,13 @@ class AutomaticSearch(RelationalSearch):
         return [self._answers_first(batch.one(at), settings, result) for at, result in enumerate(results)]
 
     def _answers_first(self, batch: QueryBatch, settings: SearchSettings, result: QueryResult) -> QueryResult:
-        if self.trusted(batch.queries[0].text) is None:
+        if self.answers(batch.queries[0].text) is None:
             return result
         return super()._answers_first(batch, settings, result)
 
     def explained(self, query: TextQuery, result: QueryResult, frame: pl.DataFrame) -> pl.DataFrame:
         """Add the column ``why``, and ``linked`` if the query is read."""
-        if self.trusted(query.text) is None:
+        if self.answers(query.text) is None:
             return Search.explained(self, query, result, frame)
         return super().explained(query, result, frame)
 

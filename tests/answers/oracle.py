@@ -762,12 +762,23 @@ def dates_of(attribute: Made | None) -> tuple[str, ...]:
     return attribute.dates if isinstance(attribute, syntax.DateFunction) else (str(attribute),)
 
 
+OPERATORS: dict[str, Callable[[float, float], float]] = {
+    "times": lambda one, other: float(one) * other,
+    "plus": lambda one, other: float(one) + other,
+    "minus": lambda one, other: float(one) - other,
+}
+
+
 def made_kind(attribute: Made, known: Mapping[str, str]) -> str:
     """The DuckDB type of an attribute or a function of dates; refuses a function of what is no date."""
     kinds = [known[name] for name in dates_of(attribute)]
     if isinstance(attribute, str):
         return kinds[0]
     plain = {kind.removesuffix("[]") for kind in kinds}
+    if attribute.op in OPERATORS:
+        if not plain <= {"DOUBLE", "FLOAT", "INTEGER", "BIGINT"} or any(kind.endswith("[]") for kind in kinds):
+            raise RefusedError("no numbers")
+        return "DOUBLE"
     if not plain <= {"DATE", "TIMESTAMP"} or (len(kinds) > 1 and any(kind.endswith("[]") for kind in kinds)):
         raise RefusedError("no dates")
     return f"{'VARCHAR' if attribute.op == 'month' else 'BIGINT'}{'[]' * kinds[0].endswith('[]')}"
@@ -778,6 +789,8 @@ def made(values_of: Callable[[str], list[Any]], attribute: Made) -> list[Any]:
     if isinstance(attribute, str):
         return values_of(attribute)
     items = [values_of(name) for name in attribute.dates]
+    if attribute.op in OPERATORS:
+        return [OPERATORS[attribute.op](one, other) for one, other in itertools.product(*items)]
     if attribute.op == "days":
         days = [[dt.date(item.year, item.month, item.day) for item in each] for each in items]
         return [(end - start).days for start, end in itertools.product(*days)]

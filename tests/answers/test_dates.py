@@ -1,4 +1,4 @@
-"""Functions of dates: the year and month of a date, and the days between two, in all engines and in proofs."""
+"""Functions of dates and numbers: year and month, the days between two dates, and products, in all engines."""
 
 from __future__ import annotations
 
@@ -89,6 +89,15 @@ VALUES: dict[str, Any] = {
         ("loan#1", 14, 2022),
     ],
     "avg(loan, days(lent, returned))": 20 / 3,
+    "sum(loan, times(fine, most))": 26.0,
+    "values(loan, minus(most, fine))": [0.0, 7.5],
+    "sum(loan, plus(fine, most) by year(due) order by year(due))": [
+        (1900, 0.0),
+        (2022, 12.5),
+        (2023, 0.0),
+        (2024, 2.0),
+    ],
+    "values(person, sum(-> loan, times(fine, most)))": [26.0],
     "sum(loan, days(lent, returned))": 20,
     "min, max(loan, days(lent, due))": [(-364, 14)],
     "count(loan, month(due))": 4,
@@ -130,6 +139,8 @@ SETS = {
     "loan{most <= days(lent, due)}": "1 3",
     "loan{days(lent, due) != days(lent, returned)}": "1 2 5",
     "loan{max days(lent, due)}": "1 2",
+    "loan{max times(fine, most)}": "1",
+    "loan{times(fine, most) < most}": "",
     "loan{bottom 2 days(lent, due)}": "3 5",
     "loan{max fine per year(lent)}": "1 3 5",
     "loan{max fine per month(due)}": "1 3 4 5",

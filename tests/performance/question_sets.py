@@ -7,6 +7,7 @@ for the other half. MetaQA's KB is made twice: with the types that its relations
 from __future__ import annotations
 
 import json
+import math
 import random
 import re
 import sqlite3
@@ -77,7 +78,7 @@ def metaqa(tuning: bool, hops: int) -> list[Asked]:
     """Return development questions of 1, 2 or 3 hops, without the brackets around the topic."""
     lines = (METAQA / f"{hops}hop_dev.txt").read_text(encoding="utf-8").splitlines()
     rows = [line.split("\t") for line in lines]
-    return [Asked(re.sub(r"[\[\]]", "", q), frozenset(a.split("|"))) for q, a in _half(rows, tuning)]
+    return [Asked(re.sub(r"[\[\]]", "", q), frozenset(map(as_text, a.split("|")))) for q, a in _half(rows, tuning)]
 
 
 def metaqa_kb(*, typed: bool) -> Path:
@@ -122,7 +123,7 @@ def as_text(value: Any) -> str:
         number = float(value)
     except ValueError:
         return str(value)
-    return f"{number:.10g}"
+    return f"{number:.10g}" if math.isfinite(number) else str(value)
 
 
 def geoquery_kb() -> Path:

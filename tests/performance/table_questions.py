@@ -10,7 +10,7 @@ and its name count as one.
 Golds compare columns of numbers that SQLite stores as text as text (``'97' > '150'``); kbkit reads them as numbers.
 ``as numbers`` are the figures for golds over a copy of the database with such columns as numbers.
 Nodes are right if their names, keys or another text that identifies them are the gold's only column, or two of them, or
-if their names are its two columns, as first and last names are.
+if their names are its two columns, as first and last names are; names beside values may be two columns, too.
 """
 
 from __future__ import annotations
@@ -212,16 +212,29 @@ def _cell(value: Any) -> str:
 
 
 def is_right(kb: KnowledgeBase, result: AskResult, gold: Sequence[tuple[str, ...]]) -> bool:
-    """Return whether a result has the rows of a gold."""
+    """Return whether a result has the rows of a gold, whose first and last names may be one column."""
     if result.answers is None or not gold:
         return False
+    if len(gold[0]) > 2 and result.value is not None:
+        whole = (
+            [(*row[:at], " ".join(row[at : at + 2]), *row[at + 2 :]) for row in gold] for at in range(len(gold[0]) - 1)
+        )
+        if any(_has_rows(kb, result, rows) for rows in whole):
+            return True
+    return _has_rows(kb, result, gold)
+
+
+def _has_rows(kb: KnowledgeBase, result: AskResult, gold: Sequence[tuple[str, ...]]) -> bool:
+    assert result.answers is not None
     value = result.value
     if value is not None:
         rows = value if isinstance(value, list) else [value]
         found = [tuple(map(_cell, row if isinstance(row, tuple) else (row,))) for row in rows]
         if found and len(found[0]) == len(gold[0]) + 2 and result.answers.value_table().columns[:2] == ["node", "name"]:
             found = [row[1:] for row in found]  # the reference and the name are one thing
-        return bool(found) and len(found[0]) <= len(gold[0]) + 1 and _same(gold, found)
+        if not found or len(found[0]) > len(gold[0]) + 1:
+            return False
+        return _same(gold, found) or ("name" in _columns(result) and any(_same(one, found) for one in _joined(gold)))
     nodes = result.nodes()
     if not nodes.height or len(gold[0]) > 2:
         return False
@@ -233,6 +246,17 @@ def is_right(kb: KnowledgeBase, result: AskResult, gold: Sequence[tuple[str, ...
     rows = list(zip(*(map(_cell, column) for column in columns), strict=True))
     is_pair = len(gold[0]) == 2 and _same([(" ".join(row),) for row in gold], rows)  # first and last names of people
     return is_pair or _same(gold, rows)
+
+
+def _columns(result: AskResult) -> list[str]:
+    """Return the columns of the values that a result gives."""
+    return [] if result.answers is None else result.answers.value_table().columns
+
+
+def _joined(gold: Sequence[tuple[str, ...]]) -> Iterator[list[tuple[str, ...]]]:
+    """Yield the rows of a gold with two columns side by side as one: first and last names of people."""
+    for at in range(len(gold[0]) - 1):
+        yield [(*row[:at], f"{row[at]} {row[at + 1]}", *row[at + 2 :]) for row in gold]
 
 
 def _identifying(kb: KnowledgeBase, name: str, ids: Sequence[int]) -> list[list[str]]:

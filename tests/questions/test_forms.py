@@ -45,6 +45,7 @@ READ = {
     "what's costlier, Tides or Dusk?": "SELECT 'Dusk'",
     # averages of how long
     "How long does the warmup take on average?": "SELECT avg(warmup_min) FROM laser",
+    "How long are books on average?": "SELECT avg(pages) FROM book",
     # quarters and halves of years
     "how many books were published in the second quarter of 2021": "SELECT 1",
     "books published in Q3 2021": "SELECT 'Salt Road'",
@@ -67,7 +68,7 @@ READ = {
 }
 REFUSED = {
     "How long do loans last on average?": "the time between two dates",
-    "How long are books on average?": "'length'",  # size_kb is no length
+    "How heavy are books on average?": "'weight'",  # size_kb is no weight
     "which laser has the best wavelength": "which wavelength (nm) is the best",
     "the best laser": "which error rate is the best",
     "books published in the second quarter": "'quarter'",
