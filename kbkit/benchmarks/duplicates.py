@@ -50,7 +50,8 @@ def distinct(asked: Sequence[tuple[Collection[Hashable], Collection[Hashable]]])
     """Return the positions of queries, without near duplicates of an earlier one.
 
     A query is given as (named entities, answers). Two queries that name the same film are near duplicates if they share
-    half of their answers. Two that name no common entity, such as two for the compatriots of a person, must share more.
+    half of their answers, or two things if they name others too. Two that name no common entity, such as two for the
+    compatriots of a person, must share more.
     """
     known = DistinctQueries()
     return [position for position, (names, answers) in enumerate(asked) if known.add(names, answers)]
@@ -84,6 +85,8 @@ def _are_near(
     if names != other_names and names | answers == other_names | other_answers:
         return True
     common, every = len(answers & other_answers), len(answers | other_answers)
+    if len(names & other_names) > 1 and names != other_names:
+        return True  # members of A or B, and of A, B or C
     if names & other_names:
         return common >= _SAME * every
     return common > 1 and common >= _SAME_OF_OTHERS * every

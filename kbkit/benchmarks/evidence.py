@@ -150,6 +150,17 @@ def leaks(text: str, names: Iterable[str]) -> str:
     return next((name for name in names if _contains(words, plain, name)), "")
 
 
+NAMED_AFTER = "its answers are named after what the query names"
+
+
+def are_named_after(given: Iterable[str], answers: Sequence[str]) -> bool:
+    """Return whether half of the answers or more contain a name that a query gives: *pontiac catalina* and others, by
+    the model *pontiac*. A system would need no facts to find them.
+    """
+    names = folded(given)
+    return bool(answers) and 2 * sum(contains(answer, names) for answer in answers) >= len(answers)
+
+
 def folded(names: Iterable[str]) -> frozenset[str]:
     """Return names as :func:`contains` compares them."""
     return frozenset(_padded(name).strip() for name in names) - {""}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from kbkit.english.thesaurus import are_co_hyponyms
 from kbkit.english.types import WORKS, are_people, type_noun
 from kbkit.english.verbs import GRADES
 from kbkit.english.words import YEARS
+from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Relation, quote
 from kbkit.stores.once import once
@@ -221,6 +223,17 @@ def nameless_types(kb: KnowledgeBase) -> frozenset[str]:
     return frozenset(name for name in numbers if "year" not in name and not _are_years(kb, name))
 
 
+def check_named(kb: KnowledgeBase, types: Iterable[str], *alternative: Any) -> None:
+    """Raise :class:`KbError` if one of the types is nameless; its hint ends with an ``alternative``."""
+    if nameless := sorted(nameless_types(kb).intersection(types)):
+        message = f"Nodes of type {nameless[0]} have no names but numbers, so no question can ask for them"
+        raise KbError(
+            message,
+            f"Give them names in the recipe (column 'name' of load.sql){', or use ' * bool(alternative)}",
+            *alternative,
+        )
+
+
 def _is_year(name: str) -> bool:
     return name.isdecimal() and YEARS[0] <= int(name) <= YEARS[1]
 
@@ -323,6 +336,23 @@ def is_sparse(node_type: str, other: str, fraction: float) -> bool:
     Optional values (:func:`is_optional`) are never sparse.
     """
     return fraction < (COVERED_HEADS if is_untyped(node_type) else _COVERED) and not is_optional(node_type, other)
+
+
+def describes(kb: KnowledgeBase, node_type: str, other: str) -> bool:
+    """Return whether a type is a kind of value of another one, as currencies and languages are of countries.
+
+    Its nodes are joined with nodes of the other type alone, and there are fewer of them. *Currencies that are used in a
+    country that the Nile flows through* asks for a value of things that the query does not name.
+    """
+    if node_type == other:
+        return False
+    joined = {
+        signature.tail if signature.head == node_type else signature.head
+        for relation in kb.schema.relations
+        for signature in relation.signatures
+        if node_type in (signature.head, signature.tail)
+    }
+    return joined <= {other, node_type} and len(kb.session.members(node_type)) < len(kb.session.members(other))
 
 
 def is_optional(node_type: str, other: str) -> bool:

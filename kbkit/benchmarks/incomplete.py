@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kbkit.answers.algebra import Difference, Hop, Operator
+from kbkit.answers.algebra import Difference, Hop, Intersection, Operator
 from kbkit.answers.operator_tree import operators
-from kbkit.benchmarks.fit_nodes import head_nouns, is_function, lists_cut, merged_nodes
+from kbkit.benchmarks.fit_nodes import are_whole, head_nouns, is_function, is_optional, lists_cut, merged_nodes
 from kbkit.english.markers import is_marker
 from kbkit.english.roles import is_untyped, tail_noun
 from kbkit.english.types import are_people
@@ -31,6 +31,8 @@ _USUAL, _LACKS, _LEAST = 0.95, 2, 50
 minimum number of nodes of a type in which such nodes are looked for."""
 _CENTRAL = 0.8
 """Fraction of all edges that join the nodes of the type that a KB is about."""
+_EACH = 10
+"""Mean number of things of a category, such as a genre."""
 _SHORT_LIST = 3
 """Mean number of values up to which a list, such as the official languages of a country, is probably whole."""
 
@@ -117,11 +119,13 @@ def truncated(kb: KnowledgeBase, root: Operator) -> str:
     """Return a relation of an expression of which a source lists the first few values of a node only, or "".
 
     *Films that star X* would leave out those in which X is the fourth actor, and *actors in films by X* all but three
-    of each. A label may be named: *tagged 'heist'* asks for the films with that tag, not for all films about one.
+    of each; *dramas* would leave out those of which it lists the main genre only. A label may be named: *tagged
+    'heist'* asks for the films with that tag, not for all films about one.
     """
     for hop in (operator for operator in operators(root) if isinstance(operator, Hop)):
         ways = [(move.relation, move.forward) for move in hop.moves]
-        if is_truncated(kb, hop.source.type, hop.type, ways):
+        back = [(move.relation, not move.forward) for move in hop.moves]
+        if is_truncated(kb, hop.source.type, hop.type, ways) or _has_main_alone(kb, hop.type, back):
             return hop.moves[0].relation
     return ""
 
@@ -134,6 +138,68 @@ def is_truncated(kb: KnowledgeBase, node_type: str | None, other: str | None, wa
     steps = list(ways)
     back = [(relation, not forward) for relation, forward in steps]
     return lists_cut(kb, node_type, steps) or (not is_marker(node_type or "") and lists_cut(kb, other, back))
+
+
+def uncategorized(kb: KnowledgeBase, node_type: str | None, ways: Iterable[tuple[str, bool]]) -> Ints:
+    """Return the nodes of a type from which steps to a category, such as a genre, lead nowhere: each may be in any.
+
+    Empty for other values: a country without a sea is complete.
+    """
+    counts = _categories_of(kb, node_type, list(ways))
+    lacking: Ints = kb.session.members(node_type)[counts == 0].astype(np.int64) if len(counts) else counts
+    return lacking
+
+
+def _has_main_alone(kb: KnowledgeBase, node_type: str | None, ways: Iterable[tuple[str, bool]]) -> bool:
+    """Return whether steps from nodes of a type lead to the main one of their categories only (:func:`are_whole`)."""
+    counts = _categories_of(kb, node_type, list(ways))
+    return not are_whole(counts[counts > 0])
+
+
+def _categories_of(kb: KnowledgeBase, node_type: str | None, ways: Sequence[tuple[str, bool]]) -> Ints:
+    """Return the numbers of categories of the nodes of a type; empty if the steps lead to anything else."""
+    ends = {end for name, forward in ways for end in _ends(kb.schema.relation(name), node_type, forward=forward)}
+    if is_untyped(node_type) or len(ends) != 1 or not _are_categories(kb, str(node_type), next(iter(ends))):
+        return np.empty(0, np.int64)
+    members = kb.session.members(node_type)
+    counts: Ints = np.sum([kb.session.move(*way).ranges(members)[1] for way in ways], axis=0, dtype=np.int64)
+    return counts
+
+
+def is_gapped(kb: KnowledgeBase, node_type: str | None, lacking: Ints) -> bool:
+    """Return whether so many nodes of a type lack a value that no list of all with one value is whole."""
+    return len(lacking) > (1 - _USUAL) * len(kb.session.members(node_type))
+
+
+def gapped(kb: KnowledgeBase, root: Operator) -> str:
+    """Return a relation to a category by which alone an expression finds nodes, though many have none, or "".
+
+    *Westerns* misses those without a genre; *Westerns by Jane Doe* can be whole (:func:`uncategorized`).
+    """
+    joined = [part for one in operators(root) if isinstance(one, Intersection) for part in one.parts]
+    for hop in (one for one in operators(root) if isinstance(one, Hop) and one not in joined):
+        lacking = uncategorized(kb, hop.type, [(move.relation, not move.forward) for move in hop.moves])
+        if is_gapped(kb, hop.type, lacking):
+            return hop.moves[0].relation
+    return ""
+
+
+def _ends(relation: Relation, node_type: str | None, *, forward: bool) -> set[str]:
+    """Return the types that a step from nodes of a type leads to."""
+    pairs = ((s.head, s.tail) if forward else (s.tail, s.head) for s in relation.signatures)
+    return {end for start, end in pairs if start == node_type}
+
+
+def _are_categories(kb: KnowledgeBase, node_type: str, other: str) -> bool:
+    """Return whether a type is a few values that each thing of another has, and of which the KB says nothing else."""
+    joined = {
+        end
+        for relation in kb.schema.relations
+        for forward in (True, False)
+        for end in _ends(relation, other, forward=forward)
+    }
+    is_small = _EACH * kb.schema.type(other).members <= kb.schema.type(node_type).members
+    return is_small and joined == {node_type} and not are_people(other) and not is_optional(node_type, other)
 
 
 def rivals(kb: KnowledgeBase, root: Operator) -> frozenset[int]:

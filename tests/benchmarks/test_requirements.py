@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import polars as pl
 import pytest
 
 import kbkit
@@ -348,7 +349,7 @@ def test_only_things_that_one_chooses_are_recommended() -> None:
 def test_sentences_have_their_parts_in_every_frame() -> None:
     known = sentences.frames()
     groups = [known.choice + known.things, known.predicate, known.relations, known.inverted]
-    groups += [tuple(role[name]) for role in known.roles.values() for name in role]
+    groups += [tuple(role[name]) for role in (*known.roles.values(), known.one) for name in role]
     assert sum(map(len, groups[:4])) >= 40
     for frame in (frame for group in groups for frame in group):
         names = set(re.findall(r"{(\w+)}", frame))
@@ -375,6 +376,48 @@ def test_selection_comes_close_to_the_wanted_answers() -> None:
     chosen = answer_counts.select(counts, np.array([1] * 10 + [2] * 4 + [6] * 6))
     assert Counter(counts[at] for at in chosen) == {1: 10, 2: 4, 5: 6}
     assert answer_counts.select([3], np.array([1, 1])) == [0]
+
+
+def test_selection_limits_what_queries_have_in_common() -> None:
+    counts = [1] * 6 + [4] * 6
+    of_one_template = np.arange(12) % 2 == 0
+    share = answer_counts.Share(of_one_template, 2, 2 * answer_counts.ONE_OR_SEVERAL)
+    chosen = answer_counts.select(counts, np.array([1, 1, 1, 4, 4, 4]), [share])
+    assert of_one_template[chosen].sum() == 2
+    assert Counter(counts[at] for at in chosen) == {1: 3, 4: 3}
+    chosen = answer_counts.select(counts, np.array([1] * 12), [share])
+    assert len(chosen) == 12  # there are no others
+    mild = answer_counts.Share(of_one_template, 2, 1.0)
+    assert of_one_template[answer_counts.select(counts, np.array([1] * 5), [mild])].sum() == 2
+
+
+def test_a_query_with_one_answer_may_be_worded_for_one_thing() -> None:
+    known = {"known": "famous", "said": "brass bands", "one": "is famous for brass bands"}
+    others = known | {"said": "plum brandy", "one": "is famous for plum brandy"}
+    properties = [textual.TextProperty("plum brandy", "description", 9, 20, "", "", others),
+                  textual.TextProperty("brass bands", "description", 30, 41, "", "", known)]  # fmt: skip
+    required = sentences.requirements(properties, "description", np.random.default_rng(0))
+    assert required.one == "is famous for brass bands and plum brandy"  # in another order than in the text
+    phrase = NounPhrase("country", (Clause("borders Greece", "border Greece", "bordering Greece"),))
+    rng = np.random.default_rng(1)
+    said = {sentences.sentences(phrase, required, "", rng, is_one=True)[1] for _ in range(200)}
+    assert "Which country bordering Greece is famous for brass bands and plum brandy?" in said
+    assert "Which countries bordering Greece are famous for brass bands and plum brandy?" in said
+    assert not any("country" in one and " are " in one for one in said)
+
+
+def test_queries_do_not_name_most_of_their_answers(tmp_path: Path) -> None:
+    makes = {"Honda": ["civic", "accord", "prelude"], "Ford": ["pinto", "maverick", "torino"]}
+    nodes = [("make", name, name) for name in makes]
+    nodes += [("car", model, f"{make} {model}" if make == "Honda" else model)
+              for make, models in makes.items() for model in models]  # fmt: skip
+    edges = [("car", model, "made_by", "make", make) for make, models in makes.items() for model in models]
+    frame = pl.DataFrame(nodes, schema=["type", "key", "name"], orient="row")
+    columns = ["head_type", "head", "relation", "tail_type", "tail"]
+    with kbkit.from_frames(frame, pl.DataFrame(edges, schema=columns, orient="row"), out=tmp_path / "c.kb") as kb:
+        [template] = [one for one in relational.templates(kb, ["suggest"]) if one.answer == "car"]
+        drawn = relational.draw(kb, [template], np.ones(4, np.int64), 0, (1, 50))
+        assert {slot.name for one in drawn for slot in one.slots.values()} == {"Ford"}
 
 
 @pytest.mark.parametrize(("several", "mean"), [(1.2, 3), (-0.1, 3), (0.5, 1.2), (0.0, 2.0)])

@@ -137,7 +137,7 @@ def test_a_conversation_is_answered_and_judged(here: Run, kb: Path, tmp_path: Pa
 
 def test_predicates_that_do_not_exist_are_not_asked_for(here: Run, kb: Path, tmp_path: Path) -> None:
     """The model makes up predicates, is asked again, and makes them up again."""
-    options = ("-n", "1", "--turns", "2", "-t", "lake", "--configuration", "text")
+    options = ("-n", "1", "--turns", "2", "--min-turns", "2", "-t", "lake", "--configuration", "text")
     done = here("conv", "make", kb, "-o", tmp_path / "conv", *options, "--llm", f"replay:{CONVERSATIONS}")
     assert (done.returncode, done.stdout) == (1, "")
     assert "3 calls (3 from the recording)" in done.stderr and "No predicate is asked for" in done.stderr
@@ -157,7 +157,7 @@ def narrowed(folder: Path, name: str, *changes: tuple[str, str], task: str = "")
 
 def test_templates_that_break_the_rules_are_not_used(here: Run, kb: Path, tmp_path: Path) -> None:
     """The model selects predicates that exist, and writes templates of one turn of three, then without end."""
-    options = ("-n", "1", "--turns", "2", "-t", "mountain", "--configuration", "text")
+    options = ("-n", "1", "--turns", "2", "--min-turns", "2", "-t", "mountain", "--configuration", "text")
     short = [
         narrowed(tmp_path, f"conv_{kind}", ("max_tokens = 4096", "max_tokens = 512")) for kind in ("voice", "text")
     ]
@@ -365,7 +365,8 @@ def test_templates_of_qualified_facts(here: Run, kb: Path, tmp_path: Path) -> No
     names = ("conv_voice_qualified", "conv_text_qualified", "conv_voice", "conv_text")
     short = [narrowed(tmp_path, name, ("max_tokens = 4096", "max_tokens = 320")) for name in names]
     prompts = [*narrowed(tmp_path, "conv_predicates", chosen, only), *(part for option in short for part in option)]
-    options = ("-n", "1", "--turns", "2", "-t", "country", "--configuration", "text")
+    turns = ("--turns", "2", "--min-turns", "2", "--max-answers", "20")
+    options = ("-n", "1", *turns, "-t", "country", "--configuration", "text")
     done = here(
         "conv", "make", kb, "-o", tmp_path / "conv", *options, *prompts, "--llm", f"smollm2-135m@replay:{STEPS}"
     )

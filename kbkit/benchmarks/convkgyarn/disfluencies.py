@@ -46,7 +46,7 @@ def _repeated_word(words: list[str], rng: random.Random) -> list[str]:
         -1,
     )
     if position < 0:
-        return _abandoned(words, rng)
+        return _filled_pause(words, rng)
     return [*words[:position], f"{words[position]},", _lowered(words[position]), *words[position + 1 :]]
 
 
@@ -75,7 +75,7 @@ def _abandoned(words: list[str], rng: random.Random) -> list[str]:
 def _self_correction(words: list[str], rng: random.Random) -> list[str]:
     position = next((i for i, word in enumerate(words) if word.casefold() in _STARTS), -1)
     if position < 0:
-        return _abandoned(words, rng)
+        return _filled_pause(words, rng)
     right = words[position]
     wrong = rng.choice(_WRONG[right.casefold()])
     wrong = wrong[0].upper() + wrong[1:] if position == 0 else wrong

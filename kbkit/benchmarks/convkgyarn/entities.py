@@ -17,7 +17,7 @@ from kbkit.benchmarks.convkgyarn.predicates import MEMBERSHIP
 from kbkit.benchmarks.convkgyarn.settings import ConvSettings
 from kbkit.benchmarks.incomplete import doubtful_nodes
 from kbkit.benchmarks.requirements.work_years import WorkYears
-from kbkit.errors import Command, KbError
+from kbkit.errors import Command, KbError, Option
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import literal
 
@@ -44,9 +44,7 @@ def draw(kb: KnowledgeBase, asked: Sequence[Asked], people: frozenset[str], sett
     candidates = _candidates(kb, asked, settings.min_turns)
     candidates = candidates.filter(~pl.col("node").is_in(sorted(doubtful_nodes(kb))))
     if candidates.is_empty():
-        raise KbError(
-            f"No entity has {settings.min_turns} facts to ask for", "Name other types, or look at the tables of stages"
-        )
+        raise KbError(f"No entity has {settings.min_turns} facts to ask for", "Use a smaller ", Option("min_turns"))
     rng = np.random.default_rng([settings.seed, 3])
     candidates = candidates.with_columns(pl.Series("order", rng.permutation(candidates.height))).sort("order")
     # An entity of two types, such as screenwriter and film director, gets one conversation.

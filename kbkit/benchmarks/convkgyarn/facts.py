@@ -33,6 +33,10 @@ _YEAR = re.compile(r"1\d{3}|20\d\d")
 _YEAR_PRECISION, _DAY_PRECISION = 9, 11
 """Wikidata's codes for precision. A date must be precise to the year, and a *date of ...* to the day."""
 _DAYS = re.compile(r"(?i)date of .*")
+_GUESSED, _ENOUGH = 0.5, 10
+"""Fraction of the entities with a predicate, of which there must be so many, that have the most common value: a person
+who knows nothing of a film would guess that it is in English.
+"""
 _SEVERAL = 1.3
 """Mean number of answers of a backward predicate from which single answers are dropped.
 
@@ -155,6 +159,10 @@ class Facts:
         frames = {"kbkit_entities": entities.select("id", "name", "aliases").unique("id", maintain_order=True)}
         source = self.source(one, qualified=asked.qualifier is not None)
         rows = f"SELECT v.* FROM ({source}) v WHERE v.entity IN (SELECT id FROM kbkit_entities)"
+        if one.top >= _GUESSED and one.entities >= _ENOUGH and asked.qualifier is None:
+            value = "coalesce(v.node::VARCHAR, v.value::VARCHAR)"
+            usual = f"SELECT mode({value}) FROM ({source}) v"
+            rows += f" QUALIFY count(*) OVER (PARTITION BY v.entity) > 1 OR {value} IS DISTINCT FROM ({usual})"
         if asked.qualifier is None:
             sql = f"SELECT entity, {answer_columns(one.kind)}, NULL::VARCHAR AS given FROM ({rows}) v {NODE}"
         else:

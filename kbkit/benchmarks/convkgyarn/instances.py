@@ -133,8 +133,11 @@ class Filler:
         """Return a variant for each turn, the same in all configurations; long names get no possessive."""
         plain = self._rendered.plain[turns["set"].to_numpy()]
         allowed = plain | ~turns["is_long"].to_numpy()[:, None]
-        weights = rng.random((turns.height, VARIANTS)) * allowed
-        best: NDArray[np.int64] = np.argmax(weights, axis=1)
+        # In turn, so that a question is worded as seldom as possible as in another conversation.
+        turn = turns.select(pl.int_range(pl.len()).over("set")).to_series().to_numpy()
+        first = rng.integers(VARIANTS, size=len(self._rendered.plain))[turns["set"].to_numpy()]
+        after = (np.arange(VARIANTS) - (turn + first)[:, None]) % VARIANTS
+        best: NDArray[np.int64] = np.argmin(np.where(allowed, after, VARIANTS), axis=1)
         return best
 
     def _questions(

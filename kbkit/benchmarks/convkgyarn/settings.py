@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from kbkit.assets.operations import Seed, Setting, check_settings
 from kbkit.benchmarks.left_out import LeaveOut, left_out_words
-from kbkit.errors import BadInputError, KbError
+from kbkit.errors import BadInputError, KbError, Option
 
 CONFIGURATIONS = {
     "voice": ("voice", False, False, False),
@@ -21,6 +21,9 @@ CONFIGURATIONS = {
     "text-deixis-typos": ("text", True, False, True),
 }
 """Interaction, deixis, disfluencies, typos of each configuration."""
+
+
+_MIN_TURNS = 4
 
 
 @dataclass(frozen=True)
@@ -50,12 +53,12 @@ class ConvSettings:
         ),
     ] = tuple(CONFIGURATIONS)
     turns: Annotated[int, Setting("Maximum number of turns.")] = 5
-    min_turns: Annotated[int, Setting("Minimum number of turns.", least=1)] = 2
+    min_turns: Annotated[int, Setting("Minimum number of turns, at most that of --turns.", least=1)] = _MIN_TURNS
     related: Annotated[
         tuple[str, ...], Setting("Type whose popular entities get a related entity.", values="TYPE")
     ] = ()
     min_degree: Annotated[int, Setting("Minimum number of edges of a popular entity.", least=0, rare=True)] = 10
-    max_answers: Annotated[int, Setting("Maximum number of answers per query.", least=1)] = 20
+    max_answers: Annotated[int, Setting("Maximum number of answers per query.", least=1)] = 6
     min_coverage: Annotated[
         float,
         Setting("Minimum fraction of a type that has a predicate.", values="FRACTION", least=0, most=1, rare=True),
@@ -65,8 +68,12 @@ class ConvSettings:
     def __post_init__(self) -> None:
         check_settings(self)
         left_out_words(self.leave_out)
+        if 1 < self.turns < self.min_turns == _MIN_TURNS:
+            object.__setattr__(self, "min_turns", self.turns)  # --turns 3 alone
         if self.turns < self.min_turns:
-            raise BadInputError(f"Invalid turns: {self.turns}", f"Use {self.min_turns} or more")
+            raise BadInputError(
+                f"Invalid turns: {self.turns}", f"Use {self.min_turns} or more, or a smaller ", Option("min_turns")
+            )
         if not self.configurations or len(set(self.configurations)) < len(self.configurations):
             raise KbError("Configurations must be distinct", "Name each one once")
 

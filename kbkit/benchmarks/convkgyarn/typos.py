@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from kbkit.benchmarks.evidence import padded_words
+from kbkit.english.words import lemmas_of
 
 Spans = list[tuple[NDArray[np.int64], NDArray[np.int64]]]
 """Starts and ends of texts, one pair of arrays for each text of a question."""
@@ -84,7 +85,8 @@ def with_typos(questions: pl.Series, spans: Spans, rng: np.random.Generator) -> 
 def with_safe_typos(
     right: pl.Series, spans: Spans, facts: pl.Series, words: pl.DataFrame, rng: np.random.Generator
 ) -> pl.Series:
-    """Return questions with one typo each that does not write an answer; one that always would is left as it is.
+    """Return questions with one typo each that writes neither an answer nor another English word, as *bell* for
+    *belle*; one that always would is left as it is.
 
     ``facts`` has the number of the fact that each question asks for, ``words`` the answers of facts: fact, answer (as
     by :func:`padded_words`).
@@ -93,12 +95,22 @@ def with_safe_typos(
     for attempt in range(_ATTEMPTS + 1):
         asked = pl.DataFrame({"q": typed, "fact": facts}).with_row_index("row").with_columns(padded_words("q"))
         is_said = pl.col("q").str.contains(pl.col("answer"), literal=True)
-        rows = asked.join(words, on="fact").filter(is_said)["row"].unique().sort().to_numpy()
+        says = asked.join(words, on="fact").filter(is_said)["row"]
+        rows = pl.concat([says, _with_other_words(right, typed)]).unique().sort().to_numpy()
         if not len(rows):
             break
         own = [(start[rows], end[rows]) for start, end in spans]
         typed = typed.scatter(rows, right[rows] if attempt == _ATTEMPTS else with_typos(right[rows], own, rng))
     return typed
+
+
+def _with_other_words(right: pl.Series, typed: pl.Series) -> pl.Series:
+    """Return the rows of the typed questions in which the typo makes an English word."""
+    pairs = pl.DataFrame({"right": right.str.split(" "), "typed": typed.str.split(" ")}).with_row_index("row")
+    changed = pairs.explode("right", "typed").filter(pl.col("right") != pl.col("typed"))
+    changed = changed.with_columns(pl.col("typed").str.extract(r"^\PL*(\pL+)"))
+    known = [word for word in changed["typed"].unique().to_list() if word and lemmas_of(word)]
+    return changed.filter(pl.col("typed").is_in(known))["row"]
 
 
 def _edited(

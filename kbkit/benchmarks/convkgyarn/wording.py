@@ -106,7 +106,7 @@ def _since(predicate: Predicate, qualifier: Qualifier, schema: Schema) -> Predic
     if _START.fullmatch(qualifier.label) and not past:
         if membership:
             cores = ["when; did; join [object]", f"what year; did; become {thing}"]
-            keys = ["year {S} joined [object]", "date {S} joined [object]", "{S's} entry into [object]"]
+            keys = ["year {S} joined [object]", "{S's} year of entry into [object]", "{S's} entry into [object]"]
         else:
             perfect = f"been {thing}" if verb == "is" else f"{_participle(base)} {thing}"
             cores = [f"since when; has; {perfect}", f"since which year; has; {perfect}"]

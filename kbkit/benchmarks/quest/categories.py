@@ -13,15 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.answers import syntax
+from kbkit.answers.algebra import Hop
 from kbkit.answers.parse import parse
 from kbkit.answers.sample_sets import AnswerSets, matrix_of, splitmix64
+from kbkit.benchmarks.evidence import padded_words
 from kbkit.benchmarks.fit_nodes import (
     are_whole,
     head_nouns,
     is_optional,
     is_sparse,
+    nameless_types,
 )
-from kbkit.benchmarks.incomplete import doubted_of, doubtful_nodes, odd_nodes, truncated
+from kbkit.benchmarks.incomplete import doubted_of, doubtful_nodes, is_gapped, odd_nodes, truncated, uncategorized
 from kbkit.benchmarks.left_out import REASON, LeftOutWords
 from kbkit.benchmarks.quest.families import Family, families, family_of
 from kbkit.english.attributes import attribute_words
@@ -90,8 +93,9 @@ class Categories:
     ``sets.values[i]`` is the number ``i``. ``same[i]`` is equal for equal sets. ``left_out`` counts groups that are not
     categories, by reason; ``in_files`` counts all groups from files, by family; ``groups`` are those by node. ``known``
     are the values of the nodes of each family, except of those from files; ``doubtful`` nodes answer no query
-    (:func:`doubtful_nodes`); ``odd`` nodes, by family, have a doubtful value; ``named`` has the node that each category
-    names, or -1, and ``doubted`` the nodes that it may or may not have as members.
+    (:func:`doubtful_nodes`); ``odd`` nodes, by family, have a doubtful value; ``lacking`` nodes, by family, may be in
+    any category of it (:func:`uncategorized`), so many of those in ``gapped`` that no category is whole; ``named`` has
+    the node that each category names, or -1, and ``doubted`` the nodes that it may or may not have as members.
     """
 
     domain: str
@@ -104,6 +108,8 @@ class Categories:
     known: dict[str, KnownValues] = field(default_factory=dict)
     doubtful: frozenset[int] = frozenset()
     odd: dict[str, frozenset[int]] = field(default_factory=dict)
+    lacking: dict[str, NDArray[np.int64]] = field(default_factory=dict)
+    gapped: frozenset[str] = frozenset()
     named: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     doubted: Any = None
 
@@ -124,6 +130,11 @@ def build(
     They come from families (default: those of the schema) and from ``files``; none contains one of ``words``. Raises
     :class:`KbError` if there are none.
     """
+    if domain in nameless_types(kb):
+        message = f"Nodes of type {domain} have no names but numbers, so no question can ask for them"
+        raise NoCategoriesError(
+            message, "Give them names in the recipe (column 'name' of load.sql), or use other types"
+        )
     left_out: Counter[str] = Counter()
     chosen = families(kb, domain) if given_families is None else given_families
     by_node = [f for f in chosen if f.attribute is None]
@@ -143,6 +154,9 @@ def build(
     if cut:
         left_out.update(f"of relation {cut[f]}, {TRUNCATED}" for at in keep if (f := items[at].family) in cut)
         keep = [at for at in keep if items[at].family not in cut]
+    told = _named_alike(kb, [items[at].name for at in keep], matrix[np.array(keep, np.int64)]) if keep else set()
+    left_out.update({"whose name most of its members have": len(told)} if told else {})
+    keep = [at for position, at in enumerate(keep) if position not in told]
     if words is not None:
         fit = [at for at in keep if not words.found(items[at].phrase)]
         left_out[f"with {REASON}"] += len(keep) - len(fit)
@@ -166,8 +180,28 @@ def build(
     found_here.named = np.array([named.get(items[at].expression, -1) for at in keep], np.int64)
     found_here.doubted = _doubted(kb, found_here.items, found_here.named)
     found_here.odd = {family.id: nodes for family in by_node if (nodes := _odd(kb, family))}
+    lacking = {family.id: _lacking(kb, domain, family) for family in by_node}
+    found_here.lacking = {name: lacks for name, lacks in lacking.items() if len(lacks)}
+    found_here.gapped = frozenset(name for name, lacks in lacking.items() if is_gapped(kb, domain, lacks))
     found_here.known = _known(kb, domain, chosen, groups, items, matrix)
     return found_here
+
+
+def _named_alike(kb: KnowledgeBase, names: Sequence[str], matrix: Any) -> set[int]:
+    """Return the positions of the categories whose name is in the names of most of their members, as a make's is.
+
+    *Cars of the make Honda* are found by their names alone.
+    """
+    import polars as pl
+
+    cells = matrix.tocoo()
+    members = pl.DataFrame({"at": cells.row.astype(np.int64), "id": cells.col.astype(np.int64)})
+    nodes = kb.tables.frame("SELECT id::BIGINT AS id, coalesce(name, '') AS member FROM nodes")
+    known = pl.DataFrame({"category": names}, schema={"category": pl.String}).with_row_index("at")
+    pairs = members.join(nodes, on="id").join(known.with_columns(pl.col("at").cast(pl.Int64)), on="at")
+    pairs = pairs.with_columns(padded_words("member"), padded_words("category"))
+    is_named = pl.col("member").str.contains(pl.col("category"), literal=True) & (pl.col("category") != "  ")
+    return set(pairs.group_by("at").agg(is_named.mean().alias("share")).filter(pl.col("share") > 0.5)["at"])
 
 
 def _relations(family: str) -> list[str]:
@@ -181,6 +215,13 @@ def _truncated(kb: KnowledgeBase, family: Family) -> str:
 
 def _odd(kb: KnowledgeBase, family: Family) -> frozenset[int]:
     return frozenset().union(*(odd_nodes(kb).get(name, frozenset()) for name in _relations(family.id)))
+
+
+def _lacking(kb: KnowledgeBase, domain: str, family: Family) -> NDArray[np.int64]:
+    root = kb.session.resolved(parse(family.id), family.id).root
+    if not isinstance(root, Hop):
+        return np.empty(0, np.int64)
+    return uncategorized(kb, domain, [(move.relation, not move.forward) for move in root.moves])
 
 
 def _doubted(kb: KnowledgeBase, items: Sequence[Category], named: NDArray[np.int64]) -> Any:

@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.answers import syntax
+from kbkit.benchmarks.evidence import padded
 from kbkit.benchmarks.fit_nodes import MISSING
 from kbkit.benchmarks.quest.categories import Categories, KnownValues
 from kbkit.benchmarks.quest.grammar import Shape
+from kbkit.benchmarks.quest.groups import Category
 from kbkit.english import genres
 from kbkit.english.modifiers import GENRE, affirmed, are_people, divided
 from kbkit.english.roles import is_untyped
@@ -280,12 +282,19 @@ def of_one_family(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np
 
 
 def without_repeats(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the rows whose categories of several families share no name, as *in the War genre but not tagged war*."""
+    """Return the rows whose categories share no name, as *in the War genre but not tagged war*, or *vietnam war*.
+
+    Names of one family may have a word in common, but none may contain another.
+    """
     items = categories.items
 
+    def is_same(a: Category, b: Category) -> bool:
+        if a.family != b.family:
+            return shares_stem(a.name, [b.name])
+        return padded(a.name) in padded(b.name) or padded(b.name) in padded(a.name)
+
     def repeats(row: Sequence[int]) -> bool:
-        pairs = combinations((items[number] for number in row), 2)
-        return any(a.family != b.family and shares_stem(a.name, [b.name]) for a, b in pairs)
+        return any(is_same(a, b) for a, b in combinations((items[number] for number in row), 2))
 
     kept: NDArray[np.int32] = rows[np.fromiter((not repeats(row) for row in rows.tolist()), bool, len(rows))]
     return kept

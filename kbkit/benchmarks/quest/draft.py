@@ -14,7 +14,7 @@ import polars as pl
 from kbkit.answers.sample_sets import SampleRequest
 from kbkit.benchmarks.document_files import titles
 from kbkit.benchmarks.documents import types_with_text
-from kbkit.benchmarks.fit_nodes import mixed_types
+from kbkit.benchmarks.fit_nodes import mixed_types, nameless_types
 from kbkit.benchmarks.incomplete import subject_type
 from kbkit.benchmarks.left_out import left_out_words
 from kbkit.benchmarks.pipeline import Row, Stage
@@ -249,8 +249,8 @@ def with_domains(kb: KnowledgeBase, settings: QuestSettings) -> QuestSettings:
 def default_domains(kb: KnowledgeBase) -> tuple[str, ...]:
     """Return the types that have texts, relations, and enough nodes for sets of some size; the largest if none has."""
     have = types_with_text(kb)
-    mixed = mixed_types(kb)
-    types = [t for t in kb.schema.node_types if not unfit_type(t) and t.name not in mixed]
+    unfit = mixed_types(kb) | nameless_types(kb)
+    types = [t for t in kb.schema.node_types if not unfit_type(t) and t.name not in unfit]
     subject = subject_type(kb)  # of other types the KB has only some nodes
     types = [t for t in types if t.name == subject and t.name in have] or types or list(kb.schema.node_types)
     with_text = [t for t in types if t.name in have]

@@ -14,6 +14,7 @@ import polars as pl
 from kbkit.benchmarks.quest.categories import Categories
 from kbkit.benchmarks.quest.families import Family
 from kbkit.benchmarks.quest.groups import CODE
+from kbkit.benchmarks.short_names import short_names
 from kbkit.english import facts
 from kbkit.english.attributes import attribute_words, is_flag
 from kbkit.english.names import named
@@ -133,7 +134,11 @@ def _names(kb: KnowledgeBase, values: np.ndarray) -> pl.DataFrame:
         "SELECT n.id::BIGINT AS value, trim(n.name) AS name FROM nodes n JOIN kbkit_wanted w USING (id)"
         " WHERE trim(coalesce(n.name, '')) <> '' AND NOT (n.name = n.key AND regexp_full_match(n.name, $code))"
     )
-    return kb.tables.lookup(sql, {"code": CODE.pattern}, {"kbkit_wanted": wanted})
+    frame = kb.tables.lookup(sql, {"code": CODE.pattern}, {"kbkit_wanted": wanted})
+    short = short_names(kb, wanted["id"].to_list())
+    return frame.with_columns(
+        pl.col("value").replace_strict(short, default=pl.col("name"), return_dtype=pl.String).alias("name")
+    )
 
 
 def _with_articles(frame: pl.DataFrame, family: Family) -> pl.DataFrame:

@@ -23,6 +23,7 @@ from kbkit.benchmarks.fit_nodes import (
 )
 from kbkit.benchmarks.quest.category_files import category_pairs
 from kbkit.benchmarks.quest.families import Family, family_of
+from kbkit.benchmarks.short_names import short_names
 from kbkit.english.attributes import is_flag
 from kbkit.english.categories import flag_name, of_flag
 from kbkit.english.markers import is_marker
@@ -157,7 +158,8 @@ def _names(kb: KnowledgeBase, ids: NDArray[np.int32]) -> dict[int, tuple[str, st
         "SELECT id, key, name FROM nodes WHERE id IN (SELECT id FROM kbkit_wanted)",
         frames={"kbkit_wanted": pl.DataFrame({"id": np.unique(ids)})},
     )
-    return {node: (key, _readable(key, name)) for node, key, name in rows.iter_rows()}
+    short = short_names(kb, rows["id"].to_list())
+    return {node: (key, short.get(node) or _readable(key, name)) for node, key, name in rows.iter_rows()}
 
 
 def _readable(key: str, name: str | None) -> str:

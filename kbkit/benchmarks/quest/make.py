@@ -19,7 +19,8 @@ from kbkit.benchmarks.dataset import SPLITS, json_lines
 from kbkit.benchmarks.document_files import DOCUMENTS
 from kbkit.benchmarks.documents import Document, TextPassage, read_documents
 from kbkit.benchmarks.duplicates import DistinctQueries
-from kbkit.benchmarks.evidence import leaks
+from kbkit.benchmarks.evidence import NAMED_AFTER, are_named_after, leaks
+from kbkit.benchmarks.fit_nodes import check_named
 from kbkit.benchmarks.pipeline import Item, Output, Pipeline, Progress, Stage, listed
 from kbkit.benchmarks.quest import augment, fact_sentences, label, paraphrase, records
 from kbkit.benchmarks.quest.categories import NoCategoriesError
@@ -79,6 +80,7 @@ def make(
     another program generated the dataset in the folder; :class:`LockedError` during another run.
     """
     settings = with_domains(kb, settings)
+    check_named(kb, settings.domains)
     document_files.check_types(kb, settings.domains, settings.without, texts=settings.texts)
     run = _Run(kb, settings, calls)
     pipeline = Pipeline(out, run.about(), progress)
@@ -242,6 +244,8 @@ class _Run:
                 dropped = invalid if problem else "every wording is ambiguous"
             elif leaks(words, [answer.name for answer in query.answers]):
                 dropped = "the query names its answer"
+            elif are_named_after(_named(query), [answer.name for answer in query.answers]):
+                dropped = NAMED_AFTER
             rows.append(Paraphrase(query.id, words, dropped=dropped))
         return rows
 
@@ -303,15 +307,15 @@ class _Run:
 
 
 def _distinct_first(items: Sequence[Item], count: int, asked: DistinctQueries) -> tuple[list[Item], list[Item]]:
-    """Return up to ``count`` queries and the others: near duplicates of those ``asked`` only if there are too few."""
+    """Return up to ``count`` queries that are no near duplicates of those ``asked``, and the ones after them."""
     taken: list[Item] = []
-    others: list[Item] = []
-    for item in items:
+    for position, item in enumerate(items):
+        if len(taken) == count:
+            return taken, list(items[position:])
         query = item[DraftQuery]
-        is_new = len(taken) < count and asked.add(query.phrases, [one.name for one in query.answers])
-        (taken if is_new else others).append(item)
-    missing = count - len(taken)
-    return [*taken, *others[:missing]], others[missing:]
+        if asked.add(query.phrases, [one.name for one in query.answers]):
+            taken.append(item)
+    return taken, []
 
 
 def _shared_out(
@@ -337,6 +341,11 @@ def _labelling(item: Item, position: int, texts: Mapping[int, Document]) -> Labe
     positive = tuple(condition for letter, condition in named if letter in answer.holds)
     negative = tuple(condition for letter, condition in named if letter == last)
     return Labelling(item[Paraphrase].query, texts[answer.id], positive, negative)
+
+
+def _named(query: DraftQuery) -> list[str]:
+    """Return the names in a query, without that of what it denies."""
+    return query.names[:-1] if "not" in query.template.split() else query.names
 
 
 def _removal_reason(one: RelevanceLabel, require: str) -> str:

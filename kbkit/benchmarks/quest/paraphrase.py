@@ -211,7 +211,8 @@ def _phrases(slot: FormSlot, words: str, phrases: Mapping[str, str], heads: _Hea
     head = PEOPLE if not before and are_people(head) else head
     if slot.kind == "group":
         return [phrase for phrase in heads.get((":group", words), ()) if divided(phrase)[0] == head]
-    if slot.kind in ("again", "short", "joint"):
+    if slot.kind in ("again", "short", "joint", "apart"):
+        words = words.removeprefix("by ") if slot.kind == "apart" else words
         last = divided([*phrases.values()][-1])[1] if slot.kind == "again" else before
         return [f"{head} {rest}" for rest in lengthened(last, words)] if words else []
     if slot.kind == "in":

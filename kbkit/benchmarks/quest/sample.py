@@ -162,6 +162,7 @@ def candidates(categories: Categories, shape: Shape, request: SampleRequest) -> 
         others = np.diff(_sets(rest, letters).indptr)
         least = _NARROWS if "&" in ops(shape) and len(shape.letters) > 2 else _EFFECT
         keep &= np.abs(others - sizes) >= np.maximum(1, least * np.maximum(others, sizes))
+    keep &= _are_whole(categories, shape.tree, rows, letters)
     if categories.doubtful:
         keep &= total @ np.isin(np.arange(total.shape[1]), list(categories.doubtful)).astype(np.int32) == 0
     families = np.array([item.family for item in categories.items], object)[rows]
@@ -227,6 +228,31 @@ def _without_exclusion(tree: syntax.Expression) -> syntax.Expression:
     """Return the left side of a difference."""
     assert isinstance(tree, syntax.Combine)
     return tree.parts[0]
+
+
+def _are_whole(
+    categories: Categories, tree: syntax.Expression, rows: NDArray[np.int32], letters: dict[str, Any]
+) -> NDArray[np.bool_]:
+    """Return which rows have all answers that there are: nothing that meets the rest of a query lacks the value of a
+    category, and of a category without a rest hardly anything lacks one.
+    """
+    families = np.array([item.family for item in categories.items], object)[rows]
+    denied = tree.parts[1] if isinstance(tree, syntax.Combine) and tree.op == "-" else None
+    asked = _without_exclusion(tree) if denied else tree
+    joined = asked.parts if isinstance(asked, syntax.Combine) and asked.op == "&" else ()
+    whole = np.ones(len(rows), bool)
+    for column, letter in enumerate(letters):
+        if denied and column == len(letters) - 1:
+            continue
+        others = tuple(part for part in joined if part != syntax.SavedSet(letter))
+        rest: syntax.Expression | None = syntax.Combine("&", others) if others else None
+        candidates_left = _sets(syntax.Combine("-", (rest, denied)) if denied else rest, letters) if rest else None
+        for family, nodes in categories.lacking.items():
+            is_open = families[:, column] == family
+            if candidates_left is not None:
+                is_open &= candidates_left @ np.isin(np.arange(candidates_left.shape[1]), nodes).astype(np.int32) > 0
+            whole &= ~is_open | (candidates_left is None and family not in categories.gapped)
+    return whole
 
 
 def _simplified(tree: syntax.Expression) -> Iterator[syntax.Expression]:

@@ -75,20 +75,40 @@ def target_of(like: str) -> Target:
     return known[like]
 
 
-def select(counts: Sequence[int], wanted: Ints) -> list[int]:
+@dataclass(frozen=True)
+class Share:
+    """Queries with something in common, such as a template, of which at most ``most`` are selected if others are left.
+
+    ``cost`` is what one more of them weighs: 1 is a query with one answer more or fewer than wanted.
+    """
+
+    members: NDArray[np.bool_]
+    most: int
+    cost: float
+
+
+ONE_OR_SEVERAL = 1_000_000.0
+"""What a query with several answers weighs where one is wanted, and the reverse; see :class:`Share`."""
+
+
+def select(counts: Sequence[int], wanted: Ints, shares: Sequence[Share] = ()) -> list[int]:
     """Return positions in ``counts``, each at most once, whose counts are close to those ``wanted``, in order.
 
     Wanted counts are matched from the largest down, each with the closest count that is left; a wanted single answer
-    gets a query with several only if no other is left, and the reverse.
+    gets a query with several only if no other is left, and the reverse. ``shares`` bound what queries have in common.
     """
     left = np.asarray(counts, np.int64)
     free = np.ones(len(left), bool)
+    used = [0] * len(shares)
     chosen: list[int] = []
     for want in sorted(wanted.tolist(), reverse=True):
         if not free.any():
             break
-        cost = np.abs(left - want) + 1_000_000.0 * ((left > 1) != (want > 1))
+        cost = np.abs(left - want) + ONE_OR_SEVERAL * ((left > 1) != (want > 1))
+        for share, count in zip(shares, used, strict=True):
+            cost += share.cost * share.members * (count >= share.most)
         best = int(np.where(free, cost, np.inf).argmin())
         free[best] = False
+        used = [count + bool(share.members[best]) for share, count in zip(shares, used, strict=True)]
         chosen.append(best)
     return sorted(chosen)

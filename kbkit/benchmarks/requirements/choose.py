@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 
@@ -21,23 +22,28 @@ from kbkit.benchmarks.requirements.phrases import (
     telling_phrases,
     tells_story,
 )
+from kbkit.benchmarks.requirements.terms import EMPTY
 from kbkit.benchmarks.requirements.textual import TextProperty
+from kbkit.english.reputations import names_thing
 from kbkit.english.types import WORKS, type_noun
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Role, quote
 
 PHRASE, CONDITION = "phrase", "condition"
 """Kinds of requirements."""
-ITEM, STORY, CLAUSE, AMOUNT, DATE, LONE = "item", "story", "clause", "amount", "date", "lone"
-"""Kinds of requirements: items of lists, such as keywords, what happens in a story, what a description states,
-bounds of numbers other than years, years, and bounds that one candidate alone meets."""
+ITEM, STORY, CLAUSE, AMOUNT, DATE, LONE, OPEN = "item", "story", "clause", "amount", "date", "lone", "open"
+"""Kinds of requirements: items of lists, such as keywords, whom a story is about, what a description states,
+bounds of numbers other than years, years, bounds that one candidate alone meets, and all that may hold for things that
+the KB does not have: all but statements with a name or a year."""
 _MAX_PHRASES = 60
 """Telling phrases of a gold answer that are considered."""
-_COMMON_ROLE = {False: 0.0006, True: 0.0025}
-"""Maximum fraction of the stories that mention a role, of one word and of more: many stories have a lawyer, and not all
-of their texts say so; a science teacher is another matter."""
+_COMMON_LEAD = 0.01
+"""Maximum fraction of the stories that mention a lead: many have a lawyer, and not all of their texts say so."""
+_NAMED = re.compile(r"\b[^\W\d_a-z]|\d{3}")
 _TAGGED = 2
-"""Works that must have an item of a list such as keywords: in that of one work it is there by chance."""
+"""Works that must have a tag or the like: in the tags of one work it is there by chance, but two are not."""
+_COMMON_THING = 0.04
+"""Maximum fraction of the texts that mention what one is known for in one word, such as oil: others are, too."""
 _MAX_NEIGHBORS = 2_000
 _GOLDS, _CONSIDERED = 6, 20
 """Candidates that are tried as the gold answer until about as many as wanted meet the requirements, and candidates
@@ -210,7 +216,7 @@ class Chooser:
         if self._kind == PHRASE:
             return options
         known = self._conditions_of(document.type)
-        if not known.is_empty:
+        if not known.is_empty and OPEN not in without:
             conditions = known.options(known.values(candidates), gold, wanted)
             if AMOUNT in without:
                 conditions = [(one, mask) for one, mask in conditions if one.is_date or not one.is_bound]
@@ -250,18 +256,27 @@ class Chooser:
             kind = ITEM if is_item(phrase) else CLAUSE if phrase.predicates else STORY * tells_story(document, noun)
             if kind in without:
                 continue
-            if (
-                kind == STORY
-                and self._texts_of(document.type).share(phrase.forms) > _COMMON_ROLE[len(phrase.forms) > 1]
-            ):
-                continue  # a lawyer: films with one need not say so
-            if not self._texts_of(document.type).mention(phrase.forms, candidates):
+            if OPEN in without and not _NAMED.search(phrase.span.text):
+                continue
+            others = self._texts_of(document.type)
+            if kind == STORY and others.share(phrase.forms) > _COMMON_LEAD:
+                continue
+            is_shared = self._kind == PHRASE  # the texts are given, so that others may state the same
+            is_plain = not is_shared and not names_thing(phrase.span.text)
+            if phrase.is_reputation and is_plain and others.share((phrase.head,)) > _COMMON_THING:
+                continue
+            is_of_some = phrase.predicates is not None and phrase.predicates[0].startswith("has ")
+            if is_of_some and not is_shared and not _NAMED.search(phrase.span.text):
+                continue  # other countries have a coastal plain
+            told = {*phrase.forms} - EMPTY
+            is_whole = is_shared or kind == ITEM
+            if not (others.mention(phrase.forms, candidates) if is_whole else others.mention_any(told, candidates)):
                 continue
             mask = self.mentions.mask(phrase.forms, candidates)
-            if kind == ITEM and noun.rpartition(" ")[2] in WORKS and mask.sum() < _TAGGED:
-                continue
             if mask.all() or not self.mentions.uncertain(phrase, candidates).any():
-                options.append(RequirementOption(phrase, mask, frozenset(phrase.forms)))
+                is_tag = kind == ITEM and noun.rpartition(" ")[2] in WORKS and mask.sum() < _TAGGED
+                is_lone = is_tag or (phrase.is_reputation and is_plain)
+                options.append(RequirementOption(phrase, mask, frozenset(phrase.forms), bool(is_lone)))
         return options
 
     def _texts_of(self, node_type: str) -> OtherTexts:
@@ -304,22 +319,30 @@ class Chooser:
         common = masks @ masks.T
         sizes = np.diagonal(common)
         cost = np.full(common.shape, np.inf)
-        if pair:
-            is_term = np.array([option.is_phrase for option in options])
-            useful = (common < sizes[:, None]) & (common < sizes[None, :]) | (is_term[:, None] & is_term[None, :])
+        kinds = np.array([option.kind for option in options])
+        are_lone = np.array([option.is_lone for option in options])
+        are_terms = np.array([option.is_phrase for option in options])
+        if pair or (prefers_phrase and are_terms.any() and are_lone[are_terms].all()):
+            useful = (common < sizes[:, None]) & (common < sizes[None, :]) | (are_terms[:, None] & are_terms[None, :])
             apart = np.array([[a.words.isdisjoint(b.words) for b in options] for a in options])
             are_bounds = np.array([option.is_bound for option in options])
             useful &= ~(are_bounds[:, None] & are_bounds[None, :])
-            # Not: tagged 'woods' and 135 minutes long.
-            useful &= ~(are_bounds[:, None] & is_term[None, :]) & ~(is_term[:, None] & are_bounds[None, :])
+            # Not: tagged 'woods' and 135 minutes long; nor: crossed by the Tigris and known for carpets.
+            useful &= (kinds[:, None] == kinds[None, :]) | ~(are_terms[:, None] | are_terms[None, :])
+            useful &= ~(kinds == "phrase")[:, None]
+            # Not: known for steel and grain; one of the two is said in several words.
+            are_plain = np.array([option.kind == "reputation" and len(option.forms) == 1 for option in options])
+            useful &= ~(are_plain[:, None] & are_plain[None, :])
             cost = np.where(useful & apart, np.abs(common - wanted) / wanted, np.inf)
             cost[np.tril_indices(len(options))] = np.inf
         if not np.isfinite(cost).any():
-            cost = np.where(np.eye(len(options), dtype=bool), np.abs(common - wanted) / wanted, np.inf)
-        is_phrase = np.array([option.is_phrase for option in options])
+            alone = np.eye(len(options), dtype=bool) & ~are_lone
+            cost = np.where(alone, np.abs(common - wanted) / wanted, np.inf)
+            if not alone.any():
+                return []
         best = cost.min()
         if prefers_phrase:
-            with_phrase = np.where(is_phrase[:, None] | is_phrase[None, :], cost, np.inf)
+            with_phrase = np.where(are_terms[:, None] | are_terms[None, :], cost, np.inf)
             if with_phrase.min() <= best + _TOLERANCE:
                 cost, best = with_phrase, with_phrase.min()
         first, second = np.nonzero(cost <= best + 1e-9)
@@ -336,9 +359,13 @@ class Chooser:
         kept = np.logical_and.reduce([option.mask for option in chosen])
         words = frozenset[str]().union(*(option.words for option in chosen))
         has_bound = any(option.is_bound for option in chosen)
-        free = [one for one in options if one.words.isdisjoint(words) and not (has_bound and one.is_bound)]
-        free = [one for one in free if not (any(o.is_phrase for o in chosen) and one.is_bound)]
-        free = [one for one in free if not (has_bound and one.is_phrase)]
+        free = [
+            one
+            for one in options
+            if not one.is_lone and one.words.isdisjoint(words) and not (has_bound and one.is_bound)
+        ]
+        kinds = {option.kind for option in chosen}
+        free = [one for one in free if {one.kind} == kinds or not (one.is_phrase or any(o.is_phrase for o in chosen))]
         free = [
             option for option in free if min(wanted, int(kept.sum())) <= int((option.mask & kept).sum()) < kept.sum()
         ]

@@ -125,8 +125,6 @@ def _measured(noun: str, value: str, bounds: Sequence[str]) -> list[ConditionWor
     if noun == "area" and bounds in _OVER.values():  # larger than 5,000 km²
         larger = _LARGER[bounds == _OVER[True]].format(value)
         words += [ConditionWords(f"is {larger}", f"are {larger}", modifier=larger)] * 2
-    if noun == "area":
-        words.append(_having(english.with_article(f"{noun} of {bounds[0].format(value)}")))
     if verb := _VERBS.get(noun):
         for bound in bounds:
             text = bound.format(value)
@@ -154,7 +152,7 @@ def _years(attribute: Attribute, low: float, high: float, things: str) -> tuple[
     elif high == low + 1:
         spans = [f"{first} or {last}"]
     else:
-        spans = [f"between {first} and {last}"] if is_participle else [f"{first} to {last}"]
+        spans = [f"between {first} and {last}"] if is_participle else [f"{first}–{last}", f"{first} to {last}"]
     if is_participle:
         during = [f"{noun} {'' if span.startswith(('after', 'before', 'between')) else 'in '}{span}" for span in spans]
         return tuple(ConditionWords(f"was {when}", f"were {when}", modifier=when) for when in during)
@@ -162,12 +160,11 @@ def _years(attribute: Attribute, low: float, high: float, things: str) -> tuple[
         words = [ConditionWords(f"is from {s}", f"are from {s}", modifier=f"from {s}") for s in spans]
         if issued := next((verb for verb, works in _ISSUED.items() if things.rpartition(" ")[2] in works), ""):
             when = [span if span.startswith("before") else f"in {span}" for span in spans]
-            when = (
-                [f"between {first} and {last}"] if first and last and high > low + 1 and spans[0][:3] != "the" else when
-            )
+            is_range = first and last and high > low + 1 and spans[0][:3] != "the"
+            when = [f"between {first} and {last}"] if is_range else when
             words += [ConditionWords(f"was {issued} {s}", f"were {issued} {s}", modifier=f"{issued} {s}") for s in when]
-            words += [ConditionWords(f"came out {s}", f"came out {s}") for s in when]
         decade = spans[0].removeprefix("the ") if spans[0].startswith("the ") else ""
+        decade = decade or (f"pre-{high + 1:.0f}" if not first else "")
         words += [ConditionWords(f"is from {spans[0]}", f"are from {spans[0]}", before=decade)] if decade else []
         return tuple(words)
     if first and last and spans[0][:3] != "the":

@@ -10,20 +10,28 @@ from numpy.typing import NDArray
 from kbkit.benchmarks.requirements.condition_words import WordedCondition
 from kbkit.benchmarks.requirements.phrases import (
     Phrase,
+    is_item,
     is_mention,
 )
 from kbkit.benchmarks.requirements.textual import TextProperty
 
 Mask = NDArray[np.bool_]
+_KNOWN = ("famous", "known", "noted", "renowned")
+"""What things are for something."""
 
 
 @dataclass(frozen=True)
 class RequirementOption:
-    """A possible requirement: the rows of the candidates that meet it, and what it shares with others (``words``)."""
+    """A possible requirement: the rows of the candidates that meet it, and what it shares with others (``words``).
+
+    ``is_lone``: it says too little without another one of its kind: a tag of one film is there by chance, and a country
+    is not alone in being known for rice.
+    """
 
     requirement: Phrase | WordedCondition
     mask: Mask
     words: frozenset[str]
+    is_lone: bool = False
 
     @property
     def is_phrase(self) -> bool:
@@ -42,8 +50,15 @@ class RequirementOption:
 
     @property
     def is_clause(self) -> bool:
-        """Whether it says what a node is, not that its text mentions something."""
-        return isinstance(self.requirement, Phrase) and self.requirement.predicates is not None
+        """Whether it says what a node is or whom its story is about, not that its text mentions something."""
+        return isinstance(self.requirement, Phrase) and bool(self.requirement.predicates or self.requirement.head)
+
+    @property
+    def kind(self) -> str:
+        """What can be asked for together: items of a list, what things are known for, other phrases, or conditions."""
+        if not isinstance(self.requirement, Phrase):
+            return "condition"
+        return "item" if is_item(self.requirement) else "reputation" if self.requirement.is_reputation else "phrase"
 
     @property
     def is_mention(self) -> bool:
@@ -66,7 +81,13 @@ class RequirementOption:
         if isinstance(requirement, Phrase):
             span = requirement.span
             said = {"said": requirement.said}
-            if requirement.predicates:
+            if requirement.is_reputation:  # in other words than the text
+                known = _KNOWN[int(rng.integers(len(_KNOWN)))]
+                text = f"{known} for {requirement.said}"
+                said |= {"known": known, "one": f"is {text}", "several": f"are {text}", "reduced": text}
+            elif requirement.head:
+                said["lead"] = requirement.said
+            elif requirement.predicates:
                 said |= dict(zip(("one", "several", "reduced"), requirement.predicates, strict=True))
             if requirement.is_kind:
                 said["noun"] = requirement.said

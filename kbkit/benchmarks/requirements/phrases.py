@@ -11,20 +11,22 @@ is no reunion, and the keyword *college professor* no college.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kbkit.benchmarks.documents import Document, Span
+from kbkit.benchmarks.documents import Document, Span, TextPassage
 from kbkit.benchmarks.evidence import Matcher, contains, leaks
 from kbkit.benchmarks.requirements.terms import EMPTY, items, stands_alone, terms, topics
 from kbkit.english.descriptions import statements
+from kbkit.english.leads import story_lead
 from kbkit.english.markers import is_crude, untelling
+from kbkit.english.reputations import KNOWN, head_of, reputations
+from kbkit.english.sentences import sentences
 from kbkit.english.stems import is_english, shares_stem
-from kbkit.english.thesaurus import may_be_human
 from kbkit.english.types import STORIES, WORKS, text_noun
 from kbkit.english.words import PREPOSITIONS, is_plural, lemmas_of, with_article
 from kbkit.schema import Role
@@ -38,13 +40,6 @@ _NEAR = 0.6
 _TOKEN = re.compile(r"[^\W_]+")
 _OF_CLAUSE = 100.0
 """Score of a clause, above that of all other terms."""
-_INTRODUCED = re.compile(r"(?:(?P<before>[\w'’]+) )?\ban? (?:\w+ )?$", re.IGNORECASE)
-_NO_CHARACTER = frozenset(("as", "be", "become", "becomes", "becoming", "being", "for", "like", "of", "unlike"))
-"""Words before *a* after which a noun need not introduce a person."""
-_OF_STORY = re.compile(r"\b(?:comedy|drama|film|it|movie|story|this) (?:is|was) an? (?:[\w-]+ )*$", re.IGNORECASE)
-"""What says of what kind a story is: *it is a satire about life in Cuba*."""
-_FURTHER = re.compile(r" (?:of|for|in the) |[-'’]")
-"""What follows a noun that says too little alone: *a pioneer in the field of medicine*."""
 _PLACED = re.compile(
     rf"(?:is|are|was|were) (?:{'|'.join(sorted(PREPOSITIONS))}|(?:north|south)-?(?:east|west)?|east|west) "
 )
@@ -53,7 +48,7 @@ _REMARKS = frozenset(("comments", "details", "notes", "observations", "remarks")
 """Plurals that are names of fields with sentences."""
 _TITLES = frozenset(("name", "title"))
 """Fields that are no sentences."""
-DESCRIPTIONS = frozenset(("description", "definition", "gloss", "summary"))
+DESCRIPTIONS = frozenset(("description", "definition", "gloss", "summary", "text"))
 """Fields that say in short what a thing is: a common noun in one, such as *museums*, is there by chance."""
 
 
@@ -64,7 +59,8 @@ class Phrase:
 
     ``said`` is the term in a query: with its article, or in quotes for an item of a list. ``repeats``: it contains the
     name of a neighbour of the node. ``predicates`` are given for a clause that describes the node, for one node, for
-    several and after a noun: *is known for music*, *are known for music*, *known for music*.
+    several and after a noun: *is known for music*, *are known for music*, *known for music*. ``head``: the form of the
+    noun of what a node is known for, or of whom a story is about.
     """
 
     forms: tuple[str, ...]
@@ -74,6 +70,12 @@ class Phrase:
     said: str
     repeats: bool = False
     predicates: tuple[str, str, str] | None = None
+    head: str = ""
+
+    @property
+    def is_reputation(self) -> bool:
+        """Whether it is what a node is known for."""
+        return bool(self.head and self.predicates)
 
     @property
     def is_kind(self) -> bool:
@@ -136,8 +138,23 @@ class Mentions:
         mask = self.mask(phrase.forms, nodes)
         if phrase.is_kind and (head := self.mask(phrase.forms[-1:], nodes) & ~mask).any():
             return head  # an active volcano: what about a volcano?
+        if phrase.head:  # a text may say of a thing, or of a person, what is not asked
+            named = np.array([has and self._states(phrase, node) for node, has in zip(nodes, mask, strict=True)], bool)
+            lacking = np.array([not self._documents[node].passages for node in nodes], bool)
+            mentioned = self.mask((phrase.head,), nodes) | self._reworded(head_of(phrase.span.text), nodes)
+            unclear: NDArray[np.bool_] = lacking | (mentioned & ~named)
+            return unclear
         inside = np.array([has and self.is_inside(phrase, node) for node, has in zip(nodes, mask, strict=True)], bool)
         return inside | (self._reworded(phrase.span.text, nodes) & ~mask)
+
+    def _states(self, phrase: Phrase, node: int) -> bool:
+        """Return whether a node's texts say what a phrase with a head says, in the same words."""
+        of_node = (
+            one
+            for passage in self._documents[node].passages
+            for one in _heads(passage, self._documents[node].names, self.forms)
+        )
+        return phrase.forms in of_node
 
     def is_inside(self, phrase: Phrase, node: int) -> bool:
         """Return whether a node's texts have a common noun, a listed item or a clause only as part of a longer one."""
@@ -227,9 +244,9 @@ def telling_phrases(
     No term has a stem of ``avoid`` (the node's own name, its type, its relations) or contains a name of ``hidden``.
     Those that contain one of ``neighbors`` (see :func:`kbkit.benchmarks.evidence.folded`) would give the answer away
     (*currency of Pakistan*); they are left out, unless they are items of a list: keywords that are nodes too. Frequent
-    words are left out if there are others. Of stories only people are terms: no one asks for a film with a gland in its
-    plot. With ``noun``, the type of the node in words, the clauses that describe it
-    are terms as well, before all others: they say what is asked, not that a text mentions it.
+    words are left out if there are others. Of a story only its lead is a term: it has others by chance. With ``noun``,
+    the type of the node in words, the clauses that describe it are terms as well, before all others: they say what is
+    asked, not that a text mentions it.
     """
     phrases: dict[tuple[str, ...], Phrase] = {}
     is_story = tells_story(document, noun)
@@ -238,7 +255,7 @@ def telling_phrases(
         has_stem = not avoid.isdisjoint(map(mentions.stem, _TOKEN.findall(text)))
         return has_stem or is_crude(text) or bool(leaks(text, hidden))
 
-    for sentence in _sentences(document, role):
+    for sentence in _sentences(document, role) if not is_story else ():
         field = sentence.field.partition("#")[0]
         is_list = is_list_field(field)
         if is_list:
@@ -257,7 +274,7 @@ def telling_phrases(
             is_repeated = contains(text, neighbors)
             if is_list and (untelling(text, "keyword") or text.casefold() in matcher.untold):
                 continue
-            is_chance = field in DESCRIPTIONS or (is_story and not _is_character(sentence.text, start, text))
+            is_chance = field in DESCRIPTIONS
             is_of_name = field != "name" and shares_stem(text, document.names)
             if (text.islower() and is_chance and not is_list) or is_of_name or (is_repeated and not is_list):
                 continue
@@ -266,20 +283,19 @@ def telling_phrases(
             span = Span(sentence.field, sentence.start + start, sentence.start + end, text)
             score = 0.0 if is_frequent else sum(weights) / (1 + len(forms))
             phrases[forms] = Phrase(forms, span, sentence.text, score, said, is_repeated)
-    for phrase in _clauses(document, mentions, noun) if noun and noun not in WORKS else ():
+    clauses = (
+        _leads(document, mentions)
+        if is_story
+        else _clauses(document, mentions, noun)
+        if noun and noun not in WORKS
+        else ()
+    )
+    for phrase in clauses:
         text = phrase.span.text.removesuffix(noun.rpartition(" ")[2])  # a salt lake
         if not (is_taken(text) or shares_stem(text, document.names) or contains(text, neighbors)):
             phrases[phrase.forms] = phrase
     ranked = sorted(phrases.values(), key=lambda phrase: (-phrase.score, phrase.span.field, phrase.span.start))
     return [phrase for phrase in ranked if phrase.score] or [phrase for phrase in ranked if _is_listed(phrase)]
-
-
-def _is_character(sentence: str, start: int, noun: str) -> bool:
-    """Return whether a noun with *a* introduces a person of a story: *a retired boxer*, not *mistaken as a pastor*."""
-    found = _INTRODUCED.search(sentence, 0, start)
-    if _OF_STORY.search(sentence, 0, start) or _FURTHER.match(sentence, start + len(noun)):
-        return False
-    return found is not None and (found["before"] or "").casefold() not in _NO_CHARACTER and may_be_human(noun)
 
 
 def tells_story(document: Document, noun: str) -> bool:
@@ -288,11 +304,44 @@ def tells_story(document: Document, noun: str) -> bool:
     return noun.rpartition(" ")[2] in WORKS and text_noun(noun, sorted(fields)) in STORIES
 
 
+def _leads(document: Document, mentions: Mentions) -> Iterator[Phrase]:
+    """Yield whom a story is about; nothing if its texts tell of several."""
+    leads = [(passage, lead) for passage in document.passages if (lead := story_lead(passage.text))]
+    for passage, lead in leads if len(document.passages) == 1 else ():
+        text = passage.text[lead.start : lead.end]
+        span = Span(passage.field, lead.start, lead.end, text)
+        forms = mentions.forms(text)
+        yield Phrase(forms, span, passage.text, _OF_CLAUSE, lead.said, head=forms[-1])
+
+
+def _heads(
+    passage: TextPassage, names: Sequence[str], forms: Callable[[str], tuple[str, ...]]
+) -> Iterator[tuple[str, ...]]:
+    """Yield the forms of what a text says that a node is known for, or whom its story is about."""
+    lead = story_lead(passage.text)
+    spans = [*reputations(passage.text, names), *([(lead.start, lead.end)] if lead else ())]
+    return (forms(passage.text[start:end]) for start, end in spans)
+
+
+def _around_span(text: str, at: int) -> str:
+    """Return the sentence of a text that has a character."""
+    return next(text[start:end] for start, end in sentences(text) if start <= at < end)
+
+
 def _clauses(document: Document, mentions: Mentions, noun: str) -> Iterator[Phrase]:
     """Yield what the description of a node states of it: *known for music*, *on the Danube*."""
     for passage in document.passages:
         if passage.field.partition("#")[0] in DESCRIPTIONS and is_english(passage.text):
+            for start, end in reputations(passage.text, document.names):
+                text = passage.text[start:end]
+                words = (f"is known for {text}", f"are known for {text}", f"known for {text}")
+                forms = mentions.forms(text)
+                head = mentions.forms(head_of(text))[-1]
+                span = Span(passage.field, start, end, text)
+                yield Phrase(forms, span, _around_span(passage.text, start), _OF_CLAUSE, text, False, words, head)
             for one in statements(passage.text, noun, document.name):
+                if KNOWN.search(one.one):
+                    continue
                 text = passage.text[one.start : one.end]
                 span = Span(passage.field, one.start, one.end, text)
                 phrase = Phrase(mentions.forms(text), span, text, _OF_CLAUSE, text, False, one[2:])
@@ -304,7 +353,7 @@ def _clauses(document: Document, mentions: Mentions, noun: str) -> Iterator[Phra
 
 def is_mention(phrase: Phrase) -> bool:
     """Return whether a phrase is what a description only mentions, not what it states of its subject."""
-    return phrase.predicates is None and phrase.span.field.partition("#")[0] in DESCRIPTIONS
+    return phrase.predicates is None and not phrase.head and phrase.span.field.partition("#")[0] in DESCRIPTIONS
 
 
 def is_item(phrase: Phrase) -> bool:

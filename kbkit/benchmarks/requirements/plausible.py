@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kbkit.answers import syntax
 from kbkit.answers.algebra import Difference, Hop, Intersection, Lookup, Operator, Plan
 from kbkit.answers.operator_tree import operators
 from kbkit.answers.parse import parse
@@ -18,12 +19,13 @@ from kbkit.benchmarks.fit_nodes import (
     COVERED_HEADS,
     below,
     coverage,
+    describes,
     head_nouns,
     is_function,
     is_sparse,
     mixed_types,
 )
-from kbkit.benchmarks.incomplete import is_sample, truncated
+from kbkit.benchmarks.incomplete import gapped, is_sample, truncated
 from kbkit.benchmarks.predicates import unfit_expression
 from kbkit.english.markers import is_marker
 from kbkit.english.relations import Link
@@ -34,8 +36,12 @@ from kbkit.kb import KnowledgeBase
 from kbkit.schema import Schema
 
 
-def implausible(kb: KnowledgeBase, expression: str) -> str:
-    """Return why a reader would not ask for the answers of an expression, or ""."""
+def implausible(kb: KnowledgeBase, expression: str, *, with_texts: bool = False) -> str:
+    """Return why a reader would not ask for the answers of an expression, or "".
+
+    ``with_texts``: also for what texts say of them, which singles out one of the lakes of a country though the KB does
+    not have all.
+    """
     tree = parse(expression)
     if why := unfit_expression(kb, tree):
         return why
@@ -44,7 +50,7 @@ def implausible(kb: KnowledgeBase, expression: str) -> str:
     heads = head_nouns(kb)
     if root.type and type_noun(root.type) == THING and not (heads and noun_phrase(plan, kb.schema, heads)):
         return f"{root.type} says nothing of its nodes"
-    if root.type and is_sample(kb, root.type):
+    if root.type and is_sample(kb, root.type) and not (with_texts and has_few_steps(tree)):
         return f"the KB has only some nodes of type {root.type}"
     if mixed := mixed_types(kb).intersection(one.type or "" for one in operators(root) if isinstance(one, Hop)):
         return f"nodes of type {min(mixed)} are of several kinds"
@@ -52,6 +58,11 @@ def implausible(kb: KnowledgeBase, expression: str) -> str:
         return f"relation {name} is worded as another one"
     tagged = f"{root.type} are asked for by a tag and by no person" if _is_tagged_alone(kb, root) else ""
     return tagged or _unknown(kb, root) or _implausible_chain(kb, plan)
+
+
+def has_few_steps(tree: syntax.Expression) -> bool:
+    """Return whether an expression has one step."""
+    return sum(isinstance(part, syntax.Step) for part in syntax.subtrees(tree)) == 1
 
 
 def _is_tagged_alone(kb: KnowledgeBase, root: Operator) -> bool:
@@ -68,6 +79,8 @@ def _unknown(kb: KnowledgeBase, root: Operator) -> str:
     """Return why the values of a relation of an expression are not known well enough, or ""."""
     if name := _sparse(kb, root):
         return f"too few nodes have a value of relation {name}"
+    if name := gapped(kb, root):
+        return f"many nodes have no value of relation {name}"
     name = truncated(kb, root)
     return f"of relation {name} only the first few values are known" if name else ""
 
@@ -219,20 +232,3 @@ def _middle(root: Operator) -> str:
     """Return the type of the nodes that a chain passes without a name, or ""."""
     hops = _hops(root)
     return hops[0].type or "" if hops else ""
-
-
-def describes(kb: KnowledgeBase, node_type: str, other: str) -> bool:
-    """Return whether a type is a kind of value of another one, as currencies and languages are of countries.
-
-    Its nodes are joined with nodes of the other type alone, and there are fewer of them. *Currencies that are used in a
-    country that the Nile flows through* asks for a value of things that the query does not name.
-    """
-    if node_type == other:
-        return False
-    joined = {
-        signature.tail if signature.head == node_type else signature.head
-        for relation in kb.schema.relations
-        for signature in relation.signatures
-        if node_type in (signature.head, signature.tail)
-    }
-    return joined <= {other, node_type} and len(kb.session.members(node_type)) < len(kb.session.members(other))

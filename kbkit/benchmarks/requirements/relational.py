@@ -14,20 +14,21 @@ from numpy.typing import NDArray
 
 from kbkit.answers import syntax
 from kbkit.answers import templates as catalogue
-from kbkit.answers.algebra import Difference, Hop, Intersection, Lookup
+from kbkit.answers.algebra import Difference, Hop, Intersection, Lookup, Plan
 from kbkit.answers.operator_tree import operators
 from kbkit.answers.sample import slot_columns
 from kbkit.answers.templates import Template
 from kbkit.answers.wording import noun_of, noun_phrase, role_of, shared_middles, slot_nouns
+from kbkit.benchmarks.evidence import are_named_after
 from kbkit.benchmarks.fit_nodes import (
     head_nouns,
     is_function,
     left_out_markers,
     unnamed,
 )
-from kbkit.benchmarks.incomplete import Unlisted, doubtful_nodes, rivals
+from kbkit.benchmarks.incomplete import Unlisted, doubtful_nodes, is_sample, rivals
 from kbkit.benchmarks.pipeline import Row, Stage
-from kbkit.benchmarks.requirements.choose import AMOUNT, CLAUSE, DATE, ITEM, STORY
+from kbkit.benchmarks.requirements.choose import AMOUNT, CLAUSE, DATE, ITEM, OPEN, STORY
 from kbkit.benchmarks.requirements.suggested import SUGGEST, suggested
 from kbkit.benchmarks.requirements.unfit_bindings import unfit_bindings
 from kbkit.english.markers import is_marker
@@ -35,7 +36,7 @@ from kbkit.english.noun_phrases import NounPhrase, given
 from kbkit.english.readable import name_problem
 from kbkit.english.relations import roles, roles_of
 from kbkit.english.types import WORKS, are_people, type_noun
-from kbkit.english.words import YEARS
+from kbkit.english.words import YEARS, is_person
 from kbkit.errors import Command, KbError, Option
 from kbkit.kb import KnowledgeBase
 
@@ -77,21 +78,23 @@ class Grounding(Row):
 RELATIONAL = Stage("1_relational", Grounding)
 
 
-def templates(kb: KnowledgeBase, names: Sequence[str] = (), seed: int = 0, least: int = 1) -> list[Template]:
+def templates(
+    kb: KnowledgeBase, names: Sequence[str] = (), seed: int = 0, least: int = 1, *, with_texts: bool = False
+) -> list[Template]:
     """Return templates by ``names``: ids, catalogues (``mag``), TOML files, or ``suggest``.
 
     Without names: the templates of STaRK's catalogues that fit the KB, or templates suggested by its schema if none
-    fits, preferably such as have groundings with ``least`` answers. Raises :class:`KbError` for a template that does
-    not fit.
+    fits, preferably such as have groundings with ``least`` answers; ``with_texts`` as in :func:`suggested`. Raises
+    :class:`KbError` for a template that does not fit.
     """
     shipped = [t for t in catalogue.shipped() if not t.letters]
     if not names:
         fitting = [t for t in shipped if not catalogue.misfit(t, kb.schema)]
-        return fitting or suggested(kb, seed, least)
+        return fitting or suggested(kb, seed, least, with_texts=with_texts)
     chosen: list[Template] = []
     for name in names:
         if name == SUGGEST:
-            chosen += suggested(kb, seed, least)
+            chosen += suggested(kb, seed, least, with_texts=with_texts)
         elif name.endswith(".toml"):
             chosen += catalogue.load(Path(name))
         else:
@@ -185,15 +188,17 @@ def unasked(kb: KnowledgeBase, template: Template) -> set[str]:
 
     They are items of lists, clauses and amounts beside two named things, labels or chains; years beside two named
     things, and of all works of a language, with a tag or the like; and what happens in a story, and tags, but of the
-    works of a person.
+    works of a person, or of the person who made a named one; and all but statements of texts that name something, of
+    types of which the KB has only some nodes.
     """
     plan = kb.session.resolved(template.tree(), template.expression)
     types = {operator.type or "" for operator in operators(plan.root)}
     is_pair = len(plan.slots) > 1 or steps_of(template) > 1
-    kinds = {ITEM, CLAUSE} if is_pair or any(map(is_marker, types)) else set()
+    is_by_person = _is_by_person(kb, plan)
+    kinds = {ITEM, CLAUSE} if (is_pair and not is_by_person) or any(map(is_marker, types)) else set()
     nouns = slot_nouns(plan, kb.schema, head_nouns(kb) or {})
     named = [nouns.get(p.source.name, p.type or "") for p in plan.parameters if isinstance(p.source, syntax.Slot)]
-    of_person = steps_of(template) == 1 and all(are_people(name) for name in named)
+    of_person = is_by_person or (steps_of(template) == 1 and all(are_people(name) for name in named))
     kinds |= {AMOUNT} if is_pair else set()
     kinds |= set() if of_person else {STORY}
     is_work = type_noun(plan.type or "").rpartition(" ")[2] in WORKS
@@ -203,7 +208,17 @@ def unasked(kb: KnowledgeBase, template: Template) -> set[str]:
     is_open = is_work and steps_of(template) == 1 and not of_person and all(of_one)
     is_tagged = is_work and any(map(is_marker, types)) and not any(map(are_people, types))
     kinds |= {DATE, AMOUNT} if is_open or is_tagged or len(plan.slots) > 1 else set()
-    return kinds | ({ITEM} if is_work and not of_person else set())  # Danish films tagged 'earth'
+    kinds |= {ITEM} if is_work and not of_person else set()  # Danish films tagged 'earth'
+    return kinds | ({OPEN} if template.id.startswith(SUGGEST) and is_sample(kb, plan.type or "") else set())
+
+
+def _is_by_person(kb: KnowledgeBase, plan: Plan) -> bool:
+    """Return whether an expression goes from a named thing to people, and on: *by the director of X*."""
+    last = plan.root.left if isinstance(plan.root, Difference) else plan.root
+    first = last.source if isinstance(last, Hop) else None
+    if not isinstance(first, Hop) or not isinstance(first.source, Lookup):
+        return False
+    return is_person(noun_of(first, kb.schema, head_nouns(kb) or {}))
 
 
 def relations_of(template: Template) -> set[str]:
@@ -247,7 +262,7 @@ def draw(
             for template, frame in zip(chosen, frames, strict=True)
             for grounding in groundings(kb, template, frame)
         ]
-        drawn = _with_named_answers(kb, unambiguous(kb, drawn))
+        drawn = _without_given_names(kb, _with_named_answers(kb, unambiguous(kb, drawn)))
         order = np.random.default_rng((seed, tier)).permutation(len(drawn)).tolist()
         turns = _turns([drawn[at].template for at in order])
         order = [order[at] for at in np.argsort(turns, kind="stable").tolist()]  # templates in turn
@@ -285,6 +300,18 @@ def _with_named_answers(kb: KnowledgeBase, drawn: Sequence[Grounding]) -> list[G
     """Return the groundings all of whose candidates have names: no reader knows what *277* or *Q42* is."""
     unknown = unnamed(kb, {node for grounding in drawn for node in grounding.candidates})
     return [grounding for grounding in drawn if unknown.isdisjoint(grounding.candidates)]
+
+
+def _without_given_names(kb: KnowledgeBase, drawn: Sequence[Grounding]) -> list[Grounding]:
+    """Return the groundings whose named entities do not name the candidates: *cars of the make Honda*."""
+    rows = kb.stores.nodes.rows({node for grounding in drawn for node in grounding.candidates})
+    names = {node: row.name or row.key for node, row in rows.items()}
+
+    def is_given(grounding: Grounding) -> bool:
+        given = (entity.name for entity in grounding.slots.values())
+        return are_named_after(given, [names[node] for node in grounding.candidates])
+
+    return [grounding for grounding in drawn if not is_given(grounding)]
 
 
 def _spread(drawn: Sequence[Grounding], count: int, uses: Counter[tuple[str, str]], most: int) -> list[Grounding]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+
+import numpy as np
 
 from kbkit.answers.templates import Template
 from kbkit.benchmarks.duplicates import distinct
+from kbkit.benchmarks.evidence import padded
 from kbkit.benchmarks.pipeline import Item
 from kbkit.benchmarks.requirements import relational
-from kbkit.benchmarks.requirements.answer_counts import Target, select
+from kbkit.benchmarks.requirements.answer_counts import ONE_OR_SEVERAL, Share, Target, published_targets, select
+from kbkit.benchmarks.requirements.fuse import FusedQuery
 from kbkit.benchmarks.requirements.phrases import DESCRIPTIONS
 from kbkit.benchmarks.requirements.relational import Grounding
 from kbkit.benchmarks.requirements.suggested import SUGGEST
@@ -17,8 +21,19 @@ from kbkit.benchmarks.requirements.verify import Verified
 
 _CHOICE = 1.25
 """Queries to choose from, per query: if there are no more than wanted, nothing brings the numbers of answers closer."""
-_FEW = 4
+_FEW = 5
 """Candidates below which a reader would name them."""
+_FIFTH = 0.2
+"""Maximum fraction of the queries with one template, and with one relation, if there are others."""
+_SOME = 100.0
+"""What a query weighs that is one too many of a relation, or without a requirement."""
+_LITTLE = 0.1
+"""The same where somebody asks for numbers of answers of their own."""
+_BARE, _WITHOUT_TEXT, _CHAINS, _QUOTED = 0.35, 0.6, 0.35, 0.08
+"""Maximum fractions of the queries without a requirement, without one on texts, by way of things without a name, and
+with five words in a row that are those of a text, if there are others."""
+_RUN = 5
+"""Number of words in a row that are a quotation."""
 
 
 def with_few_mentions(complete: Sequence[Item], count: int) -> list[Item]:
@@ -31,7 +46,9 @@ def with_few_mentions(complete: Sequence[Item], count: int) -> list[Item]:
 
 def is_mention(required: TextProperty) -> bool:
     """Return whether a requirement is that a description mentions something."""
-    return not required.condition and "one" not in required.forms and required.field.partition("#")[0] in DESCRIPTIONS
+    if required.condition or not required.forms.keys().isdisjoint(("one", "lead")):
+        return False
+    return required.field.partition("#")[0] in DESCRIPTIONS
 
 
 def selected(
@@ -48,7 +65,50 @@ def selected(
     others = sum(not _is_trivial(query, templates) and not _is_of_few(query) for query in known)
     known = known[: max(others, int(_CHOICE * count))]
     wanted = target.counts(min(count, len(known)), max_answers)
-    return [known[position] for position in select([len(query[Verified].answers) for query in known], wanted)]
+    is_own = target not in published_targets().values()  # then numbers of answers come first
+    strict, some = (_LITTLE, _LITTLE) if is_own else (2 * ONE_OR_SEVERAL, _SOME)
+    of_count = int(_FIFTH * count)
+    told = {query[Grounding].template for query in known if _asks_text(query)}
+    shares = [
+        *_shares(known, lambda query: [query[Grounding].template], of_count, strict),
+        # Most of a template are for queries on texts, which mostly have one answer.
+        *_shares(known, lambda query: [name for name in [query[Grounding].template] if name in told
+                                       and not _asks_text(query)], of_count // 4, strict),
+        *_shares(known, lambda query: [()] * _is_of_few(query), 0, strict),
+        *_shares(known, lambda query: [()] * is_quotation(query), int(_QUOTED * count), strict),
+        *_shares(known, lambda query: [()] * _is_chain(query, templates), int(_CHAINS * count), 2 * some),
+        *_shares(known, lambda query: [()] * (not query[Requirement].properties), int(_BARE * count), 2 * some),
+        *_shares(known, lambda query: [()] * (not _asks_text(query)),
+                 int(_WITHOUT_TEXT * count), 2 * some),
+        *_shares(known, lambda query: relational.relations_of(templates[query[Grounding].template]), of_count, some),
+    ]  # fmt: skip
+    return [known[position] for position in select([len(query[Verified].answers) for query in known], wanted, shares)]
+
+
+def _shares(
+    queries: Sequence[Item], names: Callable[[Item], Iterable[Hashable]], most: int, cost: float
+) -> list[Share]:
+    """Return the shares of the queries that have a name in common, of which at most ``most`` should be selected."""
+    of_queries = [frozenset(names(query)) for query in queries]
+    every = dict.fromkeys(name for own in of_queries for name in own)
+    return [Share(np.array([name in own for own in of_queries], bool), most, cost) for name in every]
+
+
+def _asks_text(query: Item) -> bool:
+    return any(not one.condition for one in query[Requirement].properties)
+
+
+def _is_chain(query: Item, templates: Mapping[str, Template]) -> bool:
+    """Return whether a query names one thing and goes on by way of others: *by the director of X*."""
+    return len(query[Grounding].slots) < 2 <= relational.steps_of(templates[query[Grounding].template])
+
+
+def is_quotation(query: Item) -> bool:
+    """Return whether a query shares five words in a row with what a text says of its answer."""
+    words = padded(query[FusedQuery].query).split()
+    said = [padded(one.evidence) for one in query[Requirement].properties if not one.condition]
+    runs = [f" {' '.join(words[at : at + _RUN])} " for at in range(len(words) - _RUN + 1)]
+    return any(run in text for run in runs for text in said)
 
 
 def _is_trivial(query: Item, templates: Mapping[str, Template]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import NamedTuple
@@ -22,17 +22,21 @@ from kbkit.english.types import STORIES
 
 _VERBS = (("mentions", "mention"), ("mentions", "mention"), ("refers to", "refer to"))
 _OF_WORK = (
-    Clause("features {x}", "feature {x}", "featuring {x}"),
-    Clause("is about {x}", "are about {x}", "about {x}"),
+    *[Clause("is about {x}", "are about {x}", "about {x}")] * 3,
+    Clause("centres on {x}", "centre on {x}", "centring on {x}"),
+    Clause("follows {x}", "follow {x}", "following {x}"),
+    Clause("tells of {x}", "tell of {x}", "telling of {x}"),
+    Clause("tells the story of {x}", "tell the story of {x}", "telling the story of {x}"),
+    Clause("has {x} at its centre", "have {x} at their centre", "with {x} at the centre"),
 )
-"""What works say whose stories contain people."""
+"""What works say that are about a person."""
 _OF_LISTS = ("the {n1} {x}",)
 _OF_TEXTS = ("{t} that {v} {x}", "{t} {doing} {x}")
 """Objects of *have* for nodes whose texts contain the terms ``x``: ``t`` is *a plot*, ``n`` *their plots*."""
 _TAGGED = "tagged {x}"
 _FIRST = ("from ", "in ", "of ", "founded ")
 """How modifiers begin that stay next to the noun."""
-_TAGS = 0.8
+_TAGS = 0.6
 """Probability that keywords are tags."""
 _CLAUSE = 0.5
 """Probability that the terms of a text are a clause of the noun (*that have a description with a port in it*)."""
@@ -47,6 +51,8 @@ _REDUCED = 0.9
 """Probability that clauses are short: *bordering Chad*, *of Chad*."""
 _SYNONYM = 0.4
 """Probability that another noun is used, if there is one: *films* for *movies*."""
+_SINGULAR = 0.7
+"""Probability that a query with one answer is worded for one thing."""
 _ROLE = 0.1
 """Probability that a query uses a frame of its role."""
 
@@ -59,6 +65,7 @@ class Frames(NamedTuple):
     predicate: tuple[str, ...]
     relations: tuple[str, ...]
     inverted: tuple[str, ...]
+    one: Mapping[str, list[str]]
     roles: dict[str, dict[str, list[str]]]
     chosen: frozenset[str]
 
@@ -69,6 +76,7 @@ def frames() -> Frames:
     data = frame_file("searches")
     return Frames(
         **{name: tuple(texts) for name, texts in data["frames"].items()},
+        one=data["one"],
         roles=data["roles"],
         chosen=words_of(data["choice"]),
     )
@@ -76,8 +84,9 @@ def frames() -> Frames:
 
 @dataclass(frozen=True)
 class Requirements:
-    """Requirements in words: a predicate and *whose* clauses for several things, and modifiers of a noun."""
+    """Requirements in words: a predicate for one and for several things, *whose* clauses, and modifiers of a noun."""
 
+    one: str = ""
     several: str = ""
     whose: tuple[str, ...] = ()
     modifiers: tuple[str, ...] = ()
@@ -85,15 +94,12 @@ class Requirements:
     noun: str = ""
 
 
-def requirements(
-    properties: Iterable[TextProperty], noun: str, rng: np.random.Generator, phrase: NounPhrase | None = None
-) -> Requirements:
-    """Return requirements in words; ``noun`` is the word for the texts, such as *description*.
-
-    ``phrase`` are the relations, whose verb is not used again: not *films featuring Ann Lee that feature a boxer*.
-    """
-    properties = list(properties)
-    several, whose = [], []
+def requirements(properties: Iterable[TextProperty], noun: str, rng: np.random.Generator) -> Requirements:
+    """Return requirements in words; ``noun`` is the word for the texts, such as *description*."""
+    properties = _together(properties)
+    single: list[str] = []
+    several: list[str] = []
+    whose: list[str] = []
     modifiers: list[tuple[str, Clause]] = []
     clauses: list[Clause] = []
     kinds = [p.forms["noun"] for p in properties if p.forms.get("noun")]
@@ -104,9 +110,7 @@ def requirements(
         singular, plural = _VERBS[int(rng.integers(len(_VERBS)))]
         is_tag = is_many and rng.random() < _TAGS
         if noun in STORIES:
-            ways = [clause for own in (phrase.clauses if phrase else ()) for clause in (own, *own.others)]
-            is_used = any("featur" in f"{clause.plural} {clause.reduced}" for clause in ways)
-            way = _OF_WORK[-1 if is_used else int(rng.integers(len(_OF_WORK)))]
+            way = _OF_WORK[int(rng.integers(len(_OF_WORK)))]
             one, more, reduced = (text.format(x=listed) for text in (way.singular, way.plural, way.reduced))
             said = Clause(one, more, reduced)
             clauses.append(said)
@@ -114,6 +118,7 @@ def requirements(
             said = Clause(f"is tagged {listed}", f"are tagged {listed}")
         else:
             said = _said(noun, listed, singular, rng)
+        single.append(said.singular)
         several.append(said.plural)
         if is_many:
             one_noun = english.singular(noun) if len(terms) == 1 else noun
@@ -126,6 +131,7 @@ def requirements(
     for p in properties:
         if "one" in p.forms and not p.forms.get("noun"):  # a condition, or a clause that describes the node
             of_several, of_whose, modifier = (p.forms.get(name, "") for name in ("several", "whose", "modifier"))
+            single.append(p.forms["one"])
             several.append(of_several or p.text)
             whose += [of_whose] if of_whose else []
             modifiers += [(modifier, Clause(p.forms["one"], several[-1]))] if modifier else []
@@ -138,12 +144,23 @@ def requirements(
     clauses += [said for _, said in modifiers[1:]]
     noun_of_kind = kinds[0] if kinds else ""
     return Requirements(
+        _predicate(single),
         _predicate(several),
         tuple(whose),
         tuple(text for text, _ in modifiers[:1]),
         tuple(clauses),
         noun_of_kind,
     )
+
+
+def _together(properties: Iterable[TextProperty]) -> list[TextProperty]:
+    """Return properties with all that things are known for in one, in another order than in the text."""
+    known = sorted((p for p in properties if p.forms.get("known")), key=lambda p: (p.field, -p.start))
+    others = [p for p in properties if not p.forms.get("known")]
+    if not known:
+        return others
+    words = f"{known[0].forms['known']} for {english.listed([p.forms['said'] for p in known])}"
+    return [*others, replace(known[0], forms={"one": f"is {words}", "several": f"are {words}", "reduced": words})]
 
 
 def _said(noun: str, listed: str, verb: str, rng: np.random.Generator) -> Clause:
@@ -185,8 +202,9 @@ def sentences(
     if required.noun:
         phrase = replace(phrase, noun=required.noun, is_plural_only=False)
     reduce = bool(rng.random() < _REDUCED)
+    is_single = is_one and bool(required.one) and not phrase.is_plural_only and bool(rng.random() < _SINGULAR)
     plural = phrase.text(is_plural=True, reduce=reduce)
-    relations = phrase.predicate(is_plural=True)
+    relations = phrase.predicate(is_plural=not is_single)
     # After several clauses a predicate is hard to find; after a nested clause *whose* could refer to the wrong noun.
     is_heavy = phrase.is_nested or len(phrase.clauses) > 1
     is_hard = (
@@ -196,18 +214,19 @@ def sentences(
     )
     fits = not (is_heavy and is_hard)
     values = {
-        "np": plural,
-        "vp": required.several,
+        "np": phrase.text(is_plural=not is_single, reduce=reduce),
+        "vp": required.one if is_single else required.several,
         "noun": phrase.head(is_plural=True),
         "relations": relations,
     }
     if fits:
-        extra = required.modifiers
         added = [replace(one, reduced="") if phrase.clauses else one for one in required.clauses]
         full = replace(phrase, clauses=(*phrase.clauses, *added))
-        values["things"] = full.text(is_plural=True, reduce=reduce, modifiers=extra, whose=required.whose)
+        values["things"] = full.text(
+            is_plural=not is_single, reduce=reduce, modifiers=required.modifiers, whose=required.whose
+        )
         values["Things"] = values["things"][:1].upper() + values["things"][1:]
-    if kind := _kind(phrase, required) if relations else "":
+    if kind := _kind(phrase, required, is_plural=not is_single) if relations else "":
         values["kind"] = kind
     of_role = known.roles.get(role, {}) if rng.random() < _ROLE else {}
     is_choice = english.singular(phrase.noun).rpartition(" ")[2].casefold() in known.chosen
@@ -217,6 +236,10 @@ def sentences(
         fits=fits, is_heavy=is_heavy, is_choice=is_choice, has_relations=has_relations,
         is_long=" that " in plural or " who " in plural, has_kind=bool(kind),
     )  # fmt: skip
+    if is_single:
+        things = known.one["things"] if fits and not phrase.is_other else ()
+        predicate = [one for one in known.one["predicate"] if not is_heavy or not _CLOSE.search(one)]
+        pool = [*things, *(predicate or known.one["predicate"]), *(known.one["inverted"] if kind else ())]
     plain = "Which {np} {vp}?" if required.several else "What are the {things}?"
     pool = _suited(pool, known, phrase, is_bare=not (phrase.clauses or required.several), is_one=is_one)
     # Prefer short frames, so that queries have fewer words in common.
@@ -277,10 +300,10 @@ def _follows(clause: Clause) -> bool:
     return not (clause.before or clause.is_after)
 
 
-def _kind(phrase: NounPhrase, required: Requirements) -> str:
+def _kind(phrase: NounPhrase, required: Requirements, *, is_plural: bool) -> str:
     """Return the noun with what is required of it: *movies from 1998 or earlier*; "" if that is no short phrase."""
     reduced = [one.reduced for one in required.clauses]
     after = [*required.modifiers, *reduced]
     if len(after) != 1 or not after[0] or required.whose or any(one.is_after for one in phrase.clauses):
         return ""
-    return f"{phrase.head(is_plural=True)} {after[0]}"
+    return f"{phrase.head(is_plural=is_plural)} {after[0]}"

@@ -9,20 +9,21 @@ from typing import Any
 from kbkit.answers.parse import parse
 from kbkit.answers.wording import slot_nouns
 from kbkit.benchmarks.documents import Document, read_documents
-from kbkit.benchmarks.evidence import leaks
+from kbkit.benchmarks.evidence import NAMED_AFTER, are_named_after, leaks
 from kbkit.benchmarks.fit_nodes import MERGED, head_nouns
 from kbkit.benchmarks.incomplete import DOUBTED, FRAGMENT, ODD
 from kbkit.benchmarks.left_out import REASON
 from kbkit.benchmarks.pipeline import Item, Pipeline
 from kbkit.benchmarks.requirements import fuse, relational, selection, sentences, textual, verify
 from kbkit.benchmarks.requirements import products as goods
-from kbkit.benchmarks.requirements.choose import Chooser, fits
+from kbkit.benchmarks.requirements.choose import OPEN, Chooser, fits
 from kbkit.benchmarks.requirements.fuse import FUSED, FusedQuery, count_words
 from kbkit.benchmarks.requirements.relational import RELATIONAL, Grounding, NamedEntity
 from kbkit.benchmarks.requirements.stages_input import StagesInput
 from kbkit.benchmarks.requirements.textual import READER, TEXTUAL, Requirement, TextProperty
 from kbkit.benchmarks.requirements.unfit_bindings import with_starts
 from kbkit.benchmarks.requirements.verify import VERIFIED, Check, SpanJudgement, Verified, VerifiedAnswer
+from kbkit.benchmarks.short_names import short_names
 from kbkit.english.names import article_of, written_name
 from kbkit.llm.calls import Calls
 from kbkit.schema import Role
@@ -33,9 +34,9 @@ _MOST = 3
 """Maximum number of steps of relations and requirements of a query without a model, if it has a requirement."""
 _FEW = 8
 """Candidates of a query up to which relations alone are enough if the KB offers no other requirement."""
-_RELATIONS = 0.4
+_RELATIONS = 0.2
 """Fraction of such queries without a requirement if only texts offer one, so that not all queries ask for texts."""
-_SPARE, _SPARE_BARE, _SPARE_WITH_MODEL = 1.8, 4.0, 1.2
+_SPARE, _SPARE_BARE, _SPARE_WITH_MODEL = 3.0, 4.0, 1.2
 """Groundings per query: some are dropped, and a selection comes closer to the wanted numbers of answers. More are drawn
 if the answers have no attributes: then many have no requirement."""
 
@@ -115,7 +116,7 @@ class StagesRun(StagesInput):
                     properties = []
                 is_pair = len(query[Grounding].slots) > 1
                 may_stand |= alone and (has_phrases_alone or is_pair) and len(nodes) <= self.max_answers
-                if not properties and has_any and not may_stand:
+                if not properties and has_any and (not may_stand or OPEN in without):
                     dropped = "no telling phrase or condition"
             elif node_type in self.types_with_text:
                 dropped = "no candidate has a text"
@@ -186,7 +187,7 @@ class StagesRun(StagesInput):
         phrase = self.phrases[grounding.template]
         gold_type = self.kb.schema.type_of(required.gold).name
         noun = self.text_noun(gold_type, self.noun(query))
-        words = sentences.requirements(required.properties, noun, rng, phrase)
+        words = sentences.requirements(required.properties, noun, rng)
         if phrase is None:
             condition = f" Name only those that {words.several}." if words.several else ""
             plain = varied = f"{grounding.question}{condition}"
@@ -199,7 +200,8 @@ class StagesRun(StagesInput):
             plan = self.kb.session.resolved(template.tree(), template.expression)
             roles = slot_nouns(plan, self.kb.schema, head_nouns(self.kb) or {})
             names = {
-                slot: written_name(entity.name, roles.get(slot, entity.type), articles.get(entity.type, ""))
+                slot: self._short_name(entity)
+                or written_name(entity.name, roles.get(slot, entity.type), articles.get(entity.type, ""))
                 + self.years.after(entity, roles.get(slot, entity.type))
                 for slot, entity in grounding.slots.items()
             }
@@ -209,6 +211,13 @@ class StagesRun(StagesInput):
             )
         required_words = count_words(f"{words.noun} {words.several}")
         return FusedQuery(query.id, plain, varied, count_words(relations), required_words)
+
+    def _short_name(self, entity: NamedEntity) -> str:
+        """Return the acronym that a query names an entity by, or ""."""
+        if not self.says_acronyms:
+            return ""
+        [node] = self.kb.stores.nodes.unique_ids(entity.type, [entity.key]).tolist()
+        return short_names(self.kb, [node]).get(node, "")
 
     def _meeting_starts(self, queries: Sequence[Item]) -> set[str]:
         """Return the ids of the queries that need *other*: the relations lead back to a node that the query names, and
@@ -301,6 +310,10 @@ class StagesRun(StagesInput):
             dropped = "the gold answer does not pass"
         elif leaks(query[FusedQuery].query, (name for document, _ in accepted for name in document.names)):
             dropped = "the query names an answer"
+        elif are_named_after(
+            (one.name for one in query[Grounding].slots.values()), [document.name for document, _ in accepted]
+        ):
+            dropped = NAMED_AFTER
         elif any(document.id in self.merged for document, _ in accepted):
             dropped = MERGED
         elif any(document.id in self.fragments for document, _ in accepted):

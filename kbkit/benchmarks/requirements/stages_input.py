@@ -38,13 +38,17 @@ PRODUCT_PROMPTS = ("stark_product_properties", "stark_product_fuse", "stark_prod
 
 @dataclass(frozen=True)
 class StagesInput:
-    """The inputs of all stages; the settings are complete."""
+    """The inputs of all stages; the settings are complete.
+
+    ``says_acronyms``: queries name things by their acronyms (:func:`short_names`), which only a KB explains.
+    """
 
     kb: KnowledgeBase
     settings: RequirementSettings
     calls: Calls | None
     matcher: Matcher
     templates: dict[str, Template]
+    says_acronyms: bool = True
 
     @cached_property
     def phrases(self) -> dict[str, NounPhrase | None]:

@@ -15,6 +15,7 @@ from kbkit.answers.templates import Template
 from kbkit.answers.wording import noun_phrase
 from kbkit.benchmarks.documents import types_with_text
 from kbkit.benchmarks.fit_nodes import (
+    check_named,
     head_nouns,
     nameless_types,
 )
@@ -31,8 +32,10 @@ _SUGGESTED = 36
 _CONSIDERED = 200
 
 
-def suggested(kb: KnowledgeBase, seed: int, least: int = 1) -> list[Template]:
+def suggested(kb: KnowledgeBase, seed: int, least: int = 1, *, with_texts: bool = False) -> list[Template]:
     """Return templates from the schema that read well, with texts if possible.
+
+    ``with_texts``: also such as need a requirement on texts (:func:`implausible`).
 
     They alternate between types of answers and between one and two named things. Plausible templates
     (:mod:`plausible`) and templates with groundings of at least ``least`` answers are preferred.
@@ -47,9 +50,7 @@ def suggested(kb: KnowledgeBase, seed: int, least: int = 1) -> list[Template]:
         frame = _readable(kb, suggest(kb.session, _CONSIDERED, seed))
     if frame.is_empty():
         hint = ("Use ", Option("template"), " with a TOML file of templates")
-        if nameless := sorted(nameless_types(kb)):
-            message = f"Nodes of type {nameless[0]} have no names but numbers, so no question can ask for them"
-            raise KbError(message, "Give them names in the recipe (column 'name' of load.sql), or use ", *hint[1:])
+        check_named(kb, nameless_types(kb), *hint[1:])
         if head_nouns(kb) is not None:
             raise KbError("Nothing says what the nodes without a type are", f"{TYPES_NEEDED}, or use ", *hint[1:])
         if problems := unworded(kb.schema):
@@ -57,7 +58,9 @@ def suggested(kb: KnowledgeBase, seed: int, least: int = 1) -> list[Template]:
             message = f"No template can be worded: the label of relation {name} has {problem}"
             raise KbError(message, f"{REMEDY}, or use ", *hint[1:])
         raise KbError("The schema suggests no template whose answers have texts", *hint)
-    asked = pl.Series([not implausible(kb, expression) for expression in frame["expression"]], dtype=pl.Boolean)
+    asked = pl.Series(
+        [not implausible(kb, one, with_texts=with_texts) for one in frame["expression"]], dtype=pl.Boolean
+    )
     frame = frame.filter(asked) if asked.any() else frame
     slots = pl.Series("slots", [len(syntax.slots(parse(one))) for one in frame["expression"]], dtype=pl.Int64)
     frame = frame.with_columns(slots)

@@ -11,6 +11,7 @@ from kbkit.answers.algebra import Hop, Lookup, Plan
 from kbkit.answers.operator_tree import operators
 from kbkit.answers.templates import Template
 from kbkit.benchmarks.fit_nodes import MISSING, is_function, is_optional, merged_nodes, wholes
+from kbkit.benchmarks.incomplete import uncategorized
 from kbkit.english.markers import is_marker
 from kbkit.english.noun_phrases import NounPhrase
 from kbkit.english.relations import roles_of
@@ -48,8 +49,8 @@ def _idle(kb: KnowledgeBase, tree: syntax.Expression, bindings: pl.DataFrame, si
 
     A path is redundant if it excludes hardly any node: *by Jane Doe and in English*, if all her films are in English; a
     person would name the few nodes of a path.
-    It is incomplete if many nodes of the other path have no value of its relation: *dramas by Jane Doe*, if many of
-    her films have no genre.
+    It is incomplete if many nodes of the other path have no value of its relation: *written by Jane Doe and directed
+    by Ann Lee*, if many of Lee's films have no writer; of a category, such as a genre, if one has none.
     """
     tree = with_starts(tree)
     if not isinstance(tree, syntax.Path) or tree.arrows != ("->", "->", "<-", "<-"):
@@ -74,6 +75,8 @@ def _idle(kb: KnowledgeBase, tree: syntax.Expression, bindings: pl.DataFrame, si
             of_other = counts[other][binding]
             if of_other <= own.get(binding, 0) and count > MISSING * of_other:
                 idle.add(binding)
+        open_to_all = pl.Series(_uncategorized(kb, arm), dtype=pl.Int32)
+        idle.update(found[other].filter(pl.col("node").is_in(open_to_all.implode()))["binding"].to_list())
     return idle
 
 
@@ -172,6 +175,14 @@ def _middles(plan: Plan) -> Iterator[tuple[str, str, list[tuple[str, bool]], boo
                 moves = [(move.relation, move.forward) for move in before.moves]
                 is_back = [(m.relation, not m.forward) for m in hop.moves] == moves
                 yield source.name, before.type, moves, is_back
+
+
+def _uncategorized(kb: KnowledgeBase, arm: syntax.Path) -> list[int]:
+    """Return the nodes that may be at the end of a path though the KB does not say so (:func:`uncategorized`)."""
+    root = kb.session.resolved(arm, str(arm)).root
+    assert isinstance(root, Hop)
+    nodes: list[int] = uncategorized(kb, root.type, [(move.relation, not move.forward) for move in root.moves]).tolist()
+    return nodes
 
 
 def _with_value(kb: KnowledgeBase, arm: syntax.Path) -> pl.Series | None:

@@ -7,13 +7,12 @@ interrupted run continues with the first form that it had not finished.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from kbkit.answers.templates import Template
 from kbkit.benchmarks.dataset import ABOUT, QUERIES
 from kbkit.benchmarks.left_out import REASON, LeftOutWords, left_out_words
 from kbkit.benchmarks.pipeline import Output, Pipeline, Progress, Row, Stage, listed, remove
@@ -21,7 +20,6 @@ from kbkit.benchmarks.recorded import generation, models, origin
 from kbkit.benchmarks.ska import instances
 from kbkit.benchmarks.ska.gathering import Gathering
 from kbkit.benchmarks.ska.graphs import make as graph_maker
-from kbkit.benchmarks.ska.graphs import questions as graph_questions
 from kbkit.benchmarks.ska.instances import Instance, without_words
 from kbkit.benchmarks.ska.published import make as published
 from kbkit.benchmarks.ska.published import positive
@@ -85,11 +83,24 @@ def make(
             first = next((reason for reasons in left_out.values() for reason in reasons), "no question was drawn")
             raise KbError(f"No instance: {first}", *_HINT)
         counts = Counter(instance.form for instance in all_instances)
-        report = {"wanted": settings.count, "instances": dict(counts), "left_out": left_out}
+        missing = {form: _missing(form, reasons) for form, reasons in left_out.items() if not counts[form]}
+        report = {"wanted": settings.count, "instances": dict(counts), "left_out": left_out, "missing": missing}
         instances.write_instances(out, all_instances)
         return pipeline.finish({}, run.about(), report)
 
 
+def _missing(form: str, reasons: Mapping[str, int]) -> str:
+    """Return why a KB gives no instance of a form, and what would help."""
+    first = next(iter(reasons), "no question was drawn")
+    return f"{first}. {_REMEDIES[form]}"
+
+
+_REMEDIES = {
+    "kg": "More relations between nodes with names would help",
+    "kg+text": "Texts in sentences that say the same of several things would help",
+    "table": "Give a node type more attributes, or more relations with one value for each node",
+    "table+text": "Texts in sentences that describe the rows of a table, or lists of keywords, would help",
+}
 _HINT = ("Use another KB, or ", Option("form"), " for other forms")
 
 
@@ -160,10 +171,6 @@ class _KbQuestions:
     kb: KnowledgeBase
 
     @cached_property
-    def _templates(self) -> list[Template]:
-        return graph_questions.templates(self.kb, self.run.settings.seed)
-
-    @cached_property
     def _tables(self) -> tuple[list[TableData], Counter[str]]:
         reasons: Counter[str] = Counter()
         return list(sources.tables(self.kb, reasons)), reasons
@@ -208,7 +215,6 @@ class _KbQuestions:
                 text=_GRAPH_FORMS[form],
                 noise_units=settings.units(graph_maker.NOISE_UNITS),
                 files=datasets,
-                templates=lambda: self._templates,
             )
         tables, left_out = self._tables
         reasons.update(left_out)

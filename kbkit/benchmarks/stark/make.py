@@ -37,7 +37,8 @@ def make(
     if not any(f.texts for f in kb.schema.text_fields) and not settings.text and settings.relations_only != 1:
         hint = ("Use ", Option("text", NAME_TEXT), " if names are texts, or ", Option("relations_only", "1"))
         raise KbError("This KB has no texts, so there are no textual properties", *hint)
-    chosen = relational.templates(kb, settings.templates, settings.seed, settings.least_candidates[0])
+    least = settings.least_candidates[0]
+    chosen = relational.templates(kb, settings.templates, settings.seed, least, with_texts=calls is None)
     run = StagesRun(kb, complete_settings(settings, chosen), calls, Matcher(kb), {t.id: t for t in chosen})
     about = run.about(chosen)
     pipeline = Pipeline(out, {**about, **generation(kb)}, progress)

@@ -214,7 +214,8 @@ def _quest_lines(made: NewDataset, settings: QuestSettings) -> Iterable[str]:
             yield f"constraints scaled down for {row['domain']}, {row['template']!r}: {_assignments(own)}"
     for row in report["shapes"]:
         if row["made"] < row["asked"]:
-            yield f"only {row['made']:,} of {row['asked']:,} for {row['domain']}, {row['template']!r}"
+            why = ": others ask almost the same" if row["possible"] >= row["asked"] else ""
+            yield f"only {row['made']:,} of {row['asked']:,} for {row['domain']}, {row['template']!r}{why}"
     yield from _label_lines(report)
     for name in ("train", "val", "test"):
         if not report["splits"].get(name):
@@ -301,6 +302,7 @@ def _ska_lines(made: NewDataset) -> Sequence[str]:
         for reason, count in of_form.items():
             reasons[reason] = reasons.get(reason, 0) + count
     most = sorted(reasons.items(), key=lambda pair: -pair[1])
+    lines += [f"No {form}: {reason}" for form, reason in report.get("missing", {}).items()]
     lines += [f"Left out: {count:,}, {reason}" for reason, count in most[:_LISTED]]
     return [*lines, f"{plural(len(most) - _LISTED, 'further reason')} in dataset.json"] if most[_LISTED:] else lines
 

@@ -49,7 +49,7 @@ def folder(embedded: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Conversations about all types of the world, related entities for countries."""
     out = tmp_path_factory.mktemp("conv") / "out"
     with kbkit.open(embedded) as kb:
-        make(kb, out, ConvSettings(count=250, related=("country",)))
+        make(kb, out, ConvSettings(min_turns=2, max_answers=20, count=250, related=("country",)))
     return out
 
 
@@ -104,7 +104,13 @@ def test_every_answer_is_in_the_kb(embedded: Path, made: list[Conversation]) -> 
 @pytest.mark.system
 def test_qualified_facts_of_wikidata_are_statements(wikidata_kb: Path, tmp_path: Path) -> None:
     with kbkit.open(wikidata_kb) as kb:
-        make(kb, tmp_path, ConvSettings(count=100, types=("human", "film", "big_city", "sovereign_state"), turns=8))
+        make(
+            kb,
+            tmp_path,
+            ConvSettings(
+                min_turns=2, max_answers=20, count=100, types=("human", "film", "big_city", "sovereign_state"), turns=8
+            ),
+        )
         seen = set()
         for one in read_conversations(tmp_path):
             for turn in one.turns if one.id.endswith(".voice") and turn_is_qualified(one) else ():
@@ -246,7 +252,7 @@ def test_each_fact_has_24_questions_or_54_with_a_related_entity(folder: Path, he
 
 # -- files ------------------------------------------------------------------------------------------------------------
 
-SMALL = ConvSettings(count=30, types=("river", "mountain"), turns=3)
+SMALL = ConvSettings(min_turns=2, max_answers=20, count=30, types=("river", "mountain"), turns=3)
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -260,7 +266,11 @@ def test_the_same_seed_gives_the_same_bytes(world: KnowledgeBase, tmp_path: Path
     assert content(tmp_path / "one") == content(tmp_path / "two")
     make(world, tmp_path / "parquet", SMALL, format="parquet")
     assert list(read_conversations(tmp_path / "parquet")) == list(read_conversations(tmp_path / "one"))
-    make(world, tmp_path / "other", ConvSettings(count=30, types=("river", "mountain"), turns=3, seed=1))
+    make(
+        world,
+        tmp_path / "other",
+        ConvSettings(min_turns=2, max_answers=20, count=30, types=("river", "mountain"), turns=3, seed=1),
+    )
     assert list(read_conversations(tmp_path / "other")) != list(read_conversations(tmp_path / "one"))
 
 
@@ -273,7 +283,9 @@ def test_types_that_share_members_have_each_predicate_once(small: KnowledgeBase)
 
 
 def test_more_groups_than_entities_and_chosen_configurations(world: KnowledgeBase, tmp_path: Path) -> None:
-    settings = ConvSettings(count=450, types=("lake",), configurations=("text", "voice-deixis"), turns=2)
+    settings = ConvSettings(
+        min_turns=2, max_answers=20, count=450, types=("lake",), configurations=("text", "voice-deixis"), turns=2
+    )
     made = make(world, tmp_path, settings)
     conversations = list(read_conversations(tmp_path))
     groups = {c.group: (c.entity.reference, frozenset(turn.predicate for turn in c.turns)) for c in conversations}
@@ -404,21 +416,25 @@ def test_other_scripts_and_types_of_one_entity(tmp_path: Path) -> None:
         assert any("анна каренина" in q for q in said)
         assert any("K2" in q for q in said)
         with pytest.raises(KbError, match="No predicate is asked for"):
-            make(kb, tmp_path / "none", ConvSettings(types=("tower",)))
+            make(kb, tmp_path / "none", ConvSettings(min_turns=2, max_answers=20, types=("tower",)))
         with pytest.raises(KbError, match="No entity has 5 facts"):
-            make(kb, tmp_path / "five", ConvSettings(types=("mountain",), turns=5, min_turns=5))
+            make(
+                kb,
+                tmp_path / "five",
+                ConvSettings(types=("mountain",), turns=5, min_turns=5),
+            )
         with pytest.raises(UnknownNameError, match="Unknown type 'castle'"):
-            make(kb, tmp_path / "type", ConvSettings(types=("castle",)))
+            make(kb, tmp_path / "type", ConvSettings(min_turns=2, max_answers=20, types=("castle",)))
         with pytest.raises(UnknownNameError, match="Unknown configuration 'sign'"):
-            make(kb, tmp_path / "sign", ConvSettings(configurations=("sign",)))
+            make(kb, tmp_path / "sign", ConvSettings(min_turns=2, max_answers=20, configurations=("sign",)))
         with pytest.raises(KbError, match="no graph embeddings"):
-            make(kb, tmp_path / "related", ConvSettings(related=("person",)))
+            make(kb, tmp_path / "related", ConvSettings(min_turns=2, max_answers=20, related=("person",)))
         with pytest.raises(KbError, match="Invalid turns: 1"):
-            make(kb, tmp_path / "turns", ConvSettings(turns=1))
+            make(kb, tmp_path / "turns", ConvSettings(min_turns=2, max_answers=20, turns=1))
 
 
 def test_the_command_resumes_and_protects_other_datasets(world_kb: Path, tmp_path: Path, here: Run) -> None:
-    arguments = ("conv", "make", world_kb, "-o", tmp_path / "out", "-n", "10", "-t", "lake")
+    arguments = ("conv", "make", world_kb, "-o", tmp_path / "out", "-n", "10", "-t", "lake", "--min-turns", "2")
     done = here(*arguments)
     assert done.returncode == 0
     assert "80 conversations, 10 groups with the same facts" in done.stdout
@@ -439,7 +455,9 @@ def test_the_command_resumes_and_protects_other_datasets(world_kb: Path, tmp_pat
 @pytest.mark.system
 def test_no_typo_in_an_alias_of_one_word(wikidata_kb: Path, tmp_path: Path) -> None:
     with kbkit.open(wikidata_kb) as kb:
-        settings = ConvSettings(count=120, types=("human",), configurations=("text", "text-typos"))
+        settings = ConvSettings(
+            min_turns=2, max_answers=20, count=120, types=("human",), configurations=("text", "text-typos")
+        )
         make(kb, tmp_path, settings)
     conversations = {one.id: one for one in read_conversations(tmp_path)}
     seen = 0

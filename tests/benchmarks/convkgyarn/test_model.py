@@ -28,7 +28,7 @@ from kbkit.llm.openai_compatible import OpenAIModel
 from kbkit.llm.recording import Replay
 from tests.llm_server import Seen, Server, by
 
-SETTINGS = ConvSettings(count=20, types=("river", "country"), turns=4)
+SETTINGS = ConvSettings(min_turns=2, max_answers=20, count=20, types=("river", "country"), turns=4)
 
 
 def written(inputs: dict[str, Any]) -> dict[str, Any]:
@@ -127,7 +127,7 @@ def test_facts_whose_templates_stay_invalid_are_left_out(world: KnowledgeBase, t
         assert {one.entity.type for one in read_conversations(tmp_path / "out")} == {"country"}
         make(world, tmp_path / "out", SETTINGS, calls_of(server, cache))
         assert len(server.requests) == asked  # the tables are complete
-        only = ConvSettings(count=5, types=("river",))
+        only = ConvSettings(min_turns=2, max_answers=20, count=5, types=("river",))
         with pytest.raises(
             KbError,
             match=r"No templates: the model's templates are invalid: turn 1, original 3: \[river\] must occur once",

@@ -124,10 +124,11 @@ def members(kb: KnowledgeBase, sql: str, row: dict[str, Any]) -> set[int]:
     """Return the members of a category by the SQL of its family."""
     values: dict[str, Any] = {"name": row["name"]} if "$name" in sql else {}
     if "$node" in sql:
-        found = kb.tables.lookup(
-            "SELECT id FROM nodes WHERE type = $type AND trim(name) = $name",
-            {"type": row["family"].split(":")[0], "name": row["name"]},
-        )
+        kind, key = row["family"].split(":")[0], row["expression"].split(" ")[0].partition("#")[2]
+        sql_of = "SELECT id FROM nodes WHERE type = $type AND trim({}) = $said"
+        found = kb.tables.lookup(sql_of.format("name"), {"type": kind, "said": row["name"]})
+        if found.is_empty():  # the phrase says a short name: NATO
+            found = kb.tables.lookup(sql_of.format("key"), {"type": kind, "said": key})
         values["node"] = found.item()
     return set(kb.tables.lookup(sql, values).to_series().to_list())
 

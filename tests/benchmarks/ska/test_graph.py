@@ -294,14 +294,14 @@ def test_questions_of_generated_datasets(world: KnowledgeBase, tmp_path: Path) -
         encoding="utf-8",
     )
     settings = RequirementSettings(30, seed=5, max_answers=6, templates=(str(own),))
-    make_stark(world, tmp_path / "stark", settings)
+    queries = make_stark(world, tmp_path / "stark", settings).report["queries"]
     make_quest(world, tmp_path / "quest", QuestSettings(("country",), 7, scale=True))
     files = (tmp_path / "stark", tmp_path / "quest" / QUERIES)
     left_out: Counter[str] = Counter()
     made = graph.make(world, Gathering(40, left_out=left_out), files=files, noise_units=20)
     assert {one.provenance.dataset for one in made} == {"stark", "quest"}
     assert left_out["it needs texts"]
-    assert len(made) + left_out.total() == 30 + sum(1 for _ in (tmp_path / "quest" / QUERIES).open())
+    assert len(made) + left_out.total() == queries + sum(1 for _ in (tmp_path / "quest" / QUERIES).open())
     with_text = graph.make(world, Gathering(40), text=True, files=files, noise_units=20)
     assert {one.provenance.dataset for one in with_text} == {"stark"}
 

@@ -109,7 +109,7 @@ def test_the_statements_hold_for_questions_over_rows_and_texts(by_text: list[Ins
         told = " ".join(unit.content[1] for unit in one.positive if unit.kind == PASSAGE)
         assert not leaks(told, one.answers), one.question
         texts = [unit.content[1].lower() for unit in one.noise if unit.kind == PASSAGE]
-        assert not any(phrase.lower() in text for phrase in one.provenance.phrases for text in texts), one.question
+        assert not any(all(phrase.lower() in text for phrase in one.provenance.phrases) for text in texts), one.question
     assert {one.provenance.question_id for one in by_text} == {"cell of a described row"}
 
 

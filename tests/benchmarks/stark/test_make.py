@@ -63,7 +63,7 @@ def files(folder: Path) -> dict[str, bytes]:
 def test_count(made: Output) -> None:
     assert len(made.records) == made.report["queries"] == 20
     assert [record["id"] for record in made.records] == [str(i) for i in range(20)]
-    assert made.report["drawn"] == 20 * 9 // 5 + 5
+    assert made.report["drawn"] == 20 * 3 + 5
     assert made.report["golds_verified"] is None
     assert len({record["query"] for record in made.records}) == 20
     assert len({record["template"] for record in made.records}) > 10
@@ -95,7 +95,9 @@ def test_no_query_names_an_answer(made: Output) -> None:
 def test_queries_mention_entities_and_properties(made: Output) -> None:
     for record in each(made.records):
         for text in (record["query"], record["fused"]):
-            assert all(slot["name"].casefold() in text.casefold() for slot in record["slots"].values())  # the euro
+            for slot in record["slots"].values():
+                names = [slot["name"].casefold(), f" {slot['key']}"]  # the euro, OPEC
+                assert any(name in text.casefold() for name in names), (slot, text)
             for entry in record["properties"]:
                 forms = [entry["text"], *entry.get("forms", {}).values()]
                 forms += [plural(form) for form in forms if form]  # glacial lakes
@@ -301,10 +303,12 @@ def test_sentences_do_not_tell_the_number_of_answers(made: Output) -> None:
 
 @pytest.mark.system
 def test_numbers_of_answers_reach_a_target(world: KnowledgeBase, tmp_path: Path) -> None:
-    """The sample has few queries with one answer that a person would ask, so its target has few."""
+    """The sample has few queries with one answer that a person would ask, so its target has few; of those with several,
+    few have three answers.
+    """
     made = make(world, tmp_path / "x", RequirementSettings(200, seed=4, several=0.95, mean_answers=4.0))
     assert made.report["several"] == pytest.approx(0.95, rel=0.1)
-    assert made.report["answers"] == pytest.approx(4.0, rel=0.1)
+    assert made.report["answers"] == pytest.approx(4.0, rel=0.2)
 
 
 def test_names_as_texts(tmp_path: Path) -> None:
@@ -569,7 +573,7 @@ def test_the_command(world_kb: Path, here: Run, tmp_path: Path) -> None:
     done = here("stark", "make", world_kb, "-n", 8, "--seed", 1, "-o", tmp_path / "data", "--splits", "0.5,0.25,0.25")
     assert done.returncode == 0, done.stderr
     first, second, *_ = done.stdout.splitlines()
-    assert first.startswith(f"{tmp_path / 'data'}: 8 queries of 19 drawn, ")
+    assert first.startswith(f"{tmp_path / 'data'}: 8 queries of 29 drawn, ")
     assert second.startswith("Several answers: ")
     assert done.stderr == ""
     assert {path.name for path in (tmp_path / "data" / "stages").iterdir()} == {

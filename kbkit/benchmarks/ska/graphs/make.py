@@ -59,7 +59,7 @@ def make(
 
     ``noise_units`` is the greatest size of the noise (with texts at least 400), ``max_positive`` that of the positive
     units. ``files`` are datasets of ``stark make`` and ``quest make`` whose questions are used instead of new ones.
-    ``templates`` is a function to use instead of :func:`questions.templates`, such as a cached one.
+    ``templates`` is a function to use instead of :func:`questions.templates`.
     Raises :class:`KbError` if the KB has no texts for kg+text, if no template fits, or if no instance is left.
     """
     form = "kg+text" if text else "kg"
@@ -71,7 +71,7 @@ def make(
     else:
         unclear = unworded(kb.schema)
         gathering.left_out.update({f"relation {name}, whose label has {why}": 1 for name, why in unclear.items()})
-        known = templates() if templates else questions.templates(kb, gathering.seed)
+        known = templates() if templates else questions.templates(kb, gathering.seed, text=text)
         share, more = _SPARE[text]
         number = int(gathering.count * share) + more
         drawn = questions.draw(kb, number, gathering.seed, known, text=text)

@@ -25,12 +25,12 @@ from kbkit.benchmarks.dataset import QUERIES
 from kbkit.benchmarks.documents import read_documents
 from kbkit.benchmarks.evidence import Matcher
 from kbkit.benchmarks.fit_nodes import MERGED, are_whole, below, head_nouns
-from kbkit.benchmarks.incomplete import DOUBTED, FRAGMENT, ODD
+from kbkit.benchmarks.incomplete import DOUBTED, FRAGMENT, ODD, gapped
 from kbkit.benchmarks.pipeline import Item
 from kbkit.benchmarks.predicates import fit_templates, unfit_expression, unfit_predicates
 from kbkit.benchmarks.requirements import relational
 from kbkit.benchmarks.requirements.answer_counts import Target
-from kbkit.benchmarks.requirements.choose import CONDITION, LONE, PHRASE, Chooser
+from kbkit.benchmarks.requirements.choose import CONDITION, LONE, OPEN, PHRASE, Chooser
 from kbkit.benchmarks.requirements.fuse import FusedQuery
 from kbkit.benchmarks.requirements.phrases import is_list_field
 from kbkit.benchmarks.requirements.plausible import asks_for_own_parts, implausible, is_plain_chain
@@ -85,9 +85,11 @@ class GraphQuestion:
     answers: frozenset[str] = frozenset()
 
 
-def templates(kb: KnowledgeBase, seed: int) -> list[Template]:
-    """Return the templates of questions; raise :class:`KbError` if none fits."""
-    known = fit_templates(kb, relational.templates(kb, (), seed))
+def templates(kb: KnowledgeBase, seed: int, *, text: bool = False) -> list[Template]:
+    """Return the templates of questions, with ``text`` of those with phrases; raise :class:`KbError` if none fits."""
+    known = fit_templates(kb, relational.templates(kb, (), seed, MIN_CANDIDATES if text else 1, with_texts=text))
+    if text:
+        return known
     known = [one for one in known if not is_plain_chain(kb, one.expression)] or known
     return [one for one in known if not asks_for_own_parts(kb, one.expression)] or known
 
@@ -100,7 +102,7 @@ def draw(kb: KnowledgeBase, count: int, seed: int, templates: Sequence[Template]
     )
     pairs = [] if text else _exclusions(kb, seed)
     known = {template.id: template for template in (*templates, *(template for template, _ in pairs))}
-    run = StagesRun(kb, complete_settings(settings, templates), None, Matcher(kb), known)
+    run = StagesRun(kb, complete_settings(settings, templates), None, Matcher(kb), known, says_acronyms=False)
     if text:
         drawn = relational.draw(kb, templates, target.counts(count, _MOST_WANTED), seed, _CANDIDATES)
         return _worded(run, drawn, "phrases")
@@ -173,6 +175,8 @@ def _exclusions(kb: KnowledgeBase, seed: int) -> list[tuple[Template, Template]]
         both = Template(f"suggest/{name}", expression, answer, slots)
         for number, (left, right) in enumerate((sides, sides[::-1])):
             without = str(syntax.combine("-", left, right))
+            if gapped(kb, kb.session.resolved(left, str(left)).root):
+                continue
             phrase = noun_phrase(kb.session.resolved(parse(without), without), kb.schema, heads)
             if phrase is not None and _is_like(phrase):
                 template = Template(f"suggest/{name}_excluded{number}", without, answer, slots)
@@ -307,7 +311,8 @@ def _required(run: StagesRun, items: Sequence[Item], kind: str, limit: int) -> l
         role = role_for(list(run.roles.values()), documents[nodes[0]].type, rng)
         hidden = [name for node in nodes for name in documents[node].names]
         hidden += [slot.name for slot in item[Grounding].slots.values()]
-        without = {*relational.unasked(run.kb, run.templates[item[Grounding].template]), LONE}
+        unasked = relational.unasked(run.kb, run.templates[item[Grounding].template])
+        without = {*unasked, LONE} - {OPEN}  # the texts are given, and others do not count
         noun = run.noun(item)
         gold, properties = chooser.choose(nodes, hidden, role, wanted, limit, rng, noun=noun, without=without)
         meets = np.logical_and.reduce([np.ones(len(nodes), bool), *chooser.masks(nodes, properties)])

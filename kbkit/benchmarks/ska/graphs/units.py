@@ -15,7 +15,7 @@ from kbkit.answers.bind import Bindings, Constant, bind
 from kbkit.answers.derivations import derivations
 from kbkit.answers.evaluate import evaluate
 from kbkit.answers.operator_tree import inputs, operators
-from kbkit.benchmarks.evidence import leaks
+from kbkit.benchmarks.evidence import NAMED_AFTER, are_named_after, leaks
 from kbkit.benchmarks.fit_nodes import unnamed
 from kbkit.benchmarks.ska.graphs.decoys import BY_TEXT, PASSAGES, WORD, Passages, decoys, mentions, told
 from kbkit.benchmarks.ska.graphs.questions import GraphQuestion
@@ -118,6 +118,10 @@ class Drafts:
         named = {node.id: node.reference for nodes in entries for node in nodes}
         if unnamed(self._kb, [*named, *ids.tolist()]):
             return "a node has no name but a number"
+        shown = self._kb.stores.nodes.rows([*named, *ids.tolist()])
+        names = {node: row.name or row.key for node, row in shown.items()}
+        if are_named_after((names[node] for node in named), [names[node] for node in ids.tolist()]):
+            return NAMED_AFTER
         others = np.empty(0, np.int32)
         if self._text:
             others = decoys(self._kb, self.passages, question.phrases, answers.plan.root.type, ids.tolist())

@@ -162,6 +162,11 @@ class WebColumn:
         """Whether some cells list several of the values of other cells: *Latin, Arabic*."""
         return are_lists(list(self.counts))
 
+    def holds(self, value: str) -> NDArray[np.bool_]:
+        """Return which cells have a value, alone or in a list."""
+        listed = self.is_list and {cell for cell in self.counts if value in cell.split(", ")}
+        return np.isin(self.array, list(listed)) if listed else self.array == value
+
     @property
     def is_of_another(self) -> bool:
         """Whether the noun names an attribute of another thing than the row: *currency of the country*."""

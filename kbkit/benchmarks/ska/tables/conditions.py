@@ -41,12 +41,12 @@ def equal(column: WebColumn, row: int, noun: str) -> RowCondition | None:
     is_bad = cell.strip().casefold() in wording.EMPTY or len(cell) > _MAX_VALUE or "\n" in cell or ", " in cell
     if is_bad or not column.noun or column.kind not in (CATEGORY, NAME, YEAR) or column.is_of_another:
         return None
-    mask = column.array == cell
-    if column.is_list or column.filled < _FILLED or mask.mean() > _MOST:
+    mask = column.holds(cell)
+    if column.filled < _FILLED or mask.mean() > _MOST:
         return None  # another row may have the value too, or nearly all have it
     if shares_stem(cell, [column.noun]) or BOOLEANS.issuperset(map(str.casefold, filter(None, column.counts))):
         return None  # movies whose color is Color, species whose lays eggs is true
-    sql = f"{column.sql} = {literal(cell)}"
+    sql = _holds(column, cell)
     shown = wording.value(cell)
     if column.by:
         by = f"{column.by} by {shown}"
@@ -57,9 +57,15 @@ def equal(column: WebColumn, row: int, noun: str) -> RowCondition | None:
     return _related(column, noun, cell, mask) if wording.can_ask(column) else None
 
 
+def _holds(column: WebColumn, cell: str) -> str:
+    """Return SQL for a value, which may be one of several in a cell."""
+    listed = f"list_contains(string_split({column.sql}, ', '), {literal(cell)})"
+    return listed if column.is_list else f"{column.sql} = {literal(cell)}"
+
+
 def _related(column: WebColumn, noun: str, cell: str, mask: Mask) -> RowCondition:
     """Return the condition that a column has a value, worded as a place, or as what a row has."""
-    sql, shown = f"{column.sql} = {literal(cell)}", wording.value(cell)
+    sql, shown = _holds(column, cell), wording.value(cell)
     if within := _placed(column, noun, cell):
         return RowCondition(column, sql, mask, f"is {within}", f"are {within}", within, values=(cell,))
     if column.noun.rpartition(" ")[2] == _GRADE:

@@ -37,7 +37,8 @@ class TableData:
     """A table of text: ``rows`` have as many cells as the header; ``places`` are their positions in the source.
 
     ``noun`` is what a row is about (``movie``; "" if unknown), ``text_noun`` what its passages are called. ``is_part``:
-    the source has further rows, so that no question may rely on all rows that meet a condition.
+    the source has further rows; ``is_sample``: it has only some of the things that there are, such as the mountains of
+    an atlas of countries. No question may rely on all rows that meet a condition then.
     """
 
     id: str
@@ -51,6 +52,12 @@ class TableData:
     node_type: str = ""
     article: str = ""
     is_part: bool = False
+    is_sample: bool = False
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the rows are all things of their kind."""
+        return not (self.is_part or self.is_sample)
 
     @cached_property
     def columns(self) -> list[WebColumn]:

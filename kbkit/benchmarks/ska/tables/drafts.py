@@ -259,7 +259,7 @@ class Drafter(TableRows):
         return TableDraft("sum", text, sql, group.where, group.uses, group.topics)
 
     def count_among(self, count: int, rng: np.random.Generator) -> TableDraft | None:
-        """Ask how many of a group of three or more rows meet a further condition; some do, and some do not."""
+        """Ask how many of a group of three or more rows meet a further condition: two or more, but not all."""
         group = self.group(count, rng, size=1) if count > 2 else None
         if group is None:
             return None
@@ -271,7 +271,7 @@ class Drafter(TableRows):
             if clause.several
             and clause.column not in group.given
             and clause.mask.sum() > least
-            and 0 < clause.mask[rows].sum() < len(rows)
+            and 1 < clause.mask[rows].sum() < len(rows)
             and all(self.has_value(clause.column, r) for r in rows)
         ]
         if not fitting:

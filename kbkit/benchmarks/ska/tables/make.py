@@ -20,7 +20,7 @@ from kbkit.benchmarks.ska.instances import ROW, Instance, KnowledgeUnit, Provena
 from kbkit.benchmarks.ska.solve import Solver
 from kbkit.benchmarks.ska.statements import check_instance
 from kbkit.benchmarks.ska.tables import sources, wording
-from kbkit.benchmarks.ska.tables.columns import KEY, NAME
+from kbkit.benchmarks.ska.tables.columns import CATEGORY, KEY, NAME
 from kbkit.benchmarks.ska.tables.data import TableData
 from kbkit.benchmarks.ska.tables.drafts import Drafter, TableDraft
 from kbkit.benchmarks.ska.tables.noise import RULE, SAFE
@@ -32,6 +32,9 @@ from kbkit.stores.scratch import Scratch
 
 NOISE_ROWS = 1_200
 """Rows of noise, enough for 24k tokens."""
+_INVENTED_UP_TO = 200
+"""Rows of a table up to which rows are synthesized, enough for the testbeds of 4k tokens: a reader who knows the things
+of a table tells invented ones from them, so that larger tables have real rows alone."""
 NOISE_PASSAGES = 700
 """Passages of noise (the paper has 662 on average)."""
 
@@ -52,8 +55,8 @@ _OF_ALL_ROWS = frozenset(("filter", "same"))
 """Kinds of questions whose answers depend on all rows that there are."""
 _FILTER = "filter"
 _LOOKUP, _SIMPLE, _AGAIN = "lookup", 0.15, 8
-"""The kind that asks for a cell of a named row, which many people know without the table; its share; and attempts at
-another kind."""
+"""The kind that asks for a cell of a named row, which many people know without the table; its largest share of the
+questions of a table; and attempts at another kind."""
 _KIND_TRIES = 6
 _TRIES = 40
 """Attempts at one question, per table."""
@@ -147,14 +150,10 @@ def from_tables(
         gathering.left_out["no passage describes one row of a table alone"] += 1
 
 
-def _names_of(tables: Sequence[TableData]) -> dict[str, list[str]]:
-    """Return the names in all tables by header."""
-    by_header: dict[str, dict[str, None]] = {}
-    for table in tables:
-        for column in table.columns:
-            if column.kind in (KEY, NAME) and not wording.is_vague(column.name):
-                by_header.setdefault(column.name.casefold(), {}).update(dict.fromkeys(column.counts))
-    return {name: list(values) for name, values in by_header.items()}
+def _names_of(tables: Sequence[TableData]) -> frozenset[str]:
+    """Return the names in all tables."""
+    named = [column.counts for table in tables for column in table.columns if column.kind in (KEY, NAME, CATEGORY)]
+    return frozenset(name for counts in named for name in counts)
 
 
 class _Maker:
@@ -167,7 +166,7 @@ class _Maker:
         matcher: Matcher | None,
         source: str,
         noise: tuple[int, int],
-        names: dict[str, list[str]],
+        names: frozenset[str],
     ) -> None:
         self._table, self._gathering, self._source, self._names = table, gathering, source, names
         self._seed = seed = gathering.seed
@@ -182,28 +181,31 @@ class _Maker:
         else:
             self._draft = lambda: self._by_rows(drafter)
         self._asked: set[Hashable] = set()
+        self._made = self._lookups = 0
 
     @cached_property
     def extended(self) -> Extended:
         """The table with its synthesized rows: somewhat more than are needed, because some are left out."""
-        missing = self._noise_rows - len(self._table.rows)
+        missing = min(self._noise_rows, _INVENTED_UP_TO) - len(self._table.rows)
         wanted = int(missing * 1.02) + 10 if missing > 0 else 0
         rows = synthesize(self._table.header, self._table.rows, wanted, self._seed, self._names)
         return Extended(self._table, rows, self._seed)
 
     def _by_rows(self, drafter: Drafter) -> TableDraft | None:
-        is_lookup = self._rng.random() < _SIMPLE
-        draft = drafter.makers[_LOOKUP](1, self._rng) if is_lookup else None
-        for again in range(_AGAIN + 1):
-            draft = draft or self._of_kinds(drafter, with_lookup=again == _AGAIN)
+        is_lookup = self._lookups <= _SIMPLE * self._made
+        draft = drafter.makers[_LOOKUP](1, self._rng) if is_lookup and self._rng.random() < _SIMPLE else None
+        for _ in range(_AGAIN):
+            draft = draft or self._of_kinds(drafter)
         return draft
 
-    def _of_kinds(self, drafter: Drafter, *, with_lookup: bool) -> TableDraft | None:
+    def _of_kinds(self, drafter: Drafter) -> TableDraft | None:
         counts, weights = list(_ROWS), np.array(list(_ROWS.values()))
         count = counts[int(self._rng.choice(len(counts), p=weights / weights.sum()))]
         kinds = [name for name, (_, low, high) in _KINDS.items() if low <= count <= high]
-        kinds = [name for name in kinds if not (self._table.is_part and name in _OF_ALL_ROWS)]
-        kinds = [name for name in kinds if with_lookup or name != _LOOKUP]
+        kinds = [name for name in kinds if self._table.is_whole or name not in _OF_ALL_ROWS]
+        kinds = [name for name in kinds if name != _LOOKUP]
+        if not kinds:
+            return None
         weight = np.array([_KINDS[name][0] for name in kinds])
         order = self._rng.choice(len(kinds), len(kinds), replace=False, p=weight / weight.sum())
         for kind in order.tolist():
@@ -224,6 +226,8 @@ class _Maker:
             self._asked.add(meaning)
             outcome = self._instance(draft, number, solver, scratch)
             if not isinstance(outcome, str):
+                self._made += 1
+                self._lookups += draft.kind == _LOOKUP
                 return outcome
             self._gathering.left_out[outcome] += 1
         return None
@@ -293,7 +297,7 @@ class _Maker:
         if len(original) > self._noise_rows:
             original = _some(original, draft.near, self._noise_rows, rng)
         free = [-1 - i for i in range(len(self.extended.synthesized)) if -1 - i not in meeting]
-        rows = [*original, *free[: max(0, self._noise_rows - len(original))]]
+        rows = [*original, *free[: max(0, min(self._noise_rows, _INVENTED_UP_TO) - len(original))]]
         if draft.phrases:
             rows = [row for row in rows if not self._has_phrase(row, draft)]
         units = [(True, row) for row in rows]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -17,7 +17,7 @@ _SYLLABLE = re.compile(
 _CONSONANTS = "bcdfghklmnprstvw"
 _TRIES = 30
 _EARLY = 4
-"""Attempts per name after which letters are changed as well, because few further names can be put together."""
+"""Attempts per name after which letters are changed as well, because few more names can be put together."""
 _CODE = 7
 _MANY = 40
 """Names below which new words are also spelled, because few can be put together."""
@@ -50,18 +50,13 @@ def _is_plausible(name: str) -> bool:
 
 
 class NameMaker:
-    """Makes names like those of ``names`` and ``further``; none of ``names`` is made again."""
+    """Makes names like ``names``; none of them is made again, nor one of the ``existing`` names of other things."""
 
-    def __init__(self, names: Sequence[str], further: Sequence[str] = ()) -> None:
+    def __init__(self, names: Sequence[str], existing: Iterable[str] = ()) -> None:
         self._mark = _quotes(names)
-        names, further = [name.strip(self._mark) for name in names], [name.strip('"“”') for name in further]
-        has_brackets = sum("(" in name for name in names) > len(names) / 2
-        further = [name for name in further if ("(" in name) == has_brackets]
-        self._taken = {name.casefold() for name in names}
-        self._further = list(dict.fromkeys(name for name in further if name and name.casefold() not in self._taken))
-        parts = (*names, *further) if len(set(names)) < _MANY // 2 else names
-        self._names = list(dict.fromkeys(name for name in parts if name))
-        self._own = list(dict.fromkeys(name for name in names if name))
+        names = [name.strip(self._mark) for name in names]
+        self._taken = {name.casefold() for name in (*names, *existing)}
+        self._names = list(dict.fromkeys(name for name in names if name))
         self._words = [name.split(" ") for name in self._names]
         self._letters: dict[str, list[str]] = defaultdict(list)
         self._of_size: dict[int, list[list[str]]] = defaultdict(list)
@@ -69,11 +64,11 @@ class NameMaker:
             self._of_size[len(words)].append(words)
 
     def make(self, count: int, rng: np.random.Generator) -> list[str]:
-        """Return up to ``count`` distinct names in random order; real ``further`` ones come first."""
-        further = [self._further[i] for i in rng.permutation(len(self._further))[:count].tolist()]
-        taken = self._taken | {name.casefold() for name in further}
-        for number in range((count - len(further)) * _TRIES):
-            if len(further) >= count:
+        """Return up to ``count`` distinct names in random order."""
+        made: list[str] = []
+        taken = set(self._taken)
+        for number in range(count * _TRIES):
+            if len(made) >= count:
                 break
             name = self._one(rng, spells=number > 2 * count or len(self._names) < _MANY)
             if number > _EARLY * count:
@@ -81,8 +76,8 @@ class NameMaker:
             folded = name.casefold()
             if folded not in taken and _is_plausible(name):
                 taken.add(folded)
-                further.append(name)
-        return [self._mark + further[i] + self._mark for i in rng.permutation(len(further)).tolist()]
+                made.append(name)
+        return [self._mark + made[i] + self._mark for i in rng.permutation(len(made)).tolist()]
 
     def _mutated(self, name: str, rng: np.random.Generator) -> str:
         """Return a name with one or two letters changed, vowels into vowels and consonants into consonants."""
@@ -95,7 +90,7 @@ class NameMaker:
         return "".join(letters)
 
     def _one(self, rng: np.random.Generator, *, spells: bool) -> str:
-        words = list(self._own[int(rng.integers(len(self._own)))].split(" "))
+        words = list(self._names[int(rng.integers(len(self._names)))].split(" "))
         alike = self._of_size[len(words)]
         if len(words) > 1 and len(alike) > 1:
             # Keep the frame of a name (of, the, Jr.) and take its end from a name of the same length.

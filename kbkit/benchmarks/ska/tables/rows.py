@@ -120,8 +120,8 @@ class TableRows:
 
         ``size`` is the number of conditions (0: one or two).
 
-        A longer list of names with nothing in common makes an unnatural question. In a part of a source, which may
-        lack rows that share something, those that do are named.
+        A longer list of names with nothing in common makes an unnatural question. In a table that is not whole, which
+        may lack rows that share something, those that do are named.
         """
         if count == 2 and not self.noun:
             return self._by_names(self.some(2, rng, fit))
@@ -130,9 +130,9 @@ class TableRows:
         if found is None or not all(fit(row) for row in found[1]):
             return None
         clauses, rows = found
-        if self.noun in WORKS and not any(is_person(clause.column.noun) for clause in clauses):
+        if self.are_many(clauses):
             return None  # the longest movie in Mandarin: is the list complete?
-        if self.table.is_part:
+        if not self.table.is_whole:
             return self._by_names(rows if all(self.can_name(self.key.cells[row]) for row in rows) else [])
         where = " AND ".join(clause.sql for clause in clauses)
         text = f"the {wording.noun_phrase(self.nouns, clauses)}"
@@ -192,9 +192,22 @@ class TableRows:
             ]
         if not fit:
             return None
+        fit = [some for some in fit if _are_known(some)]
+        if not fit:
+            return None
         chosen = sorted(fit[0], key=lambda clause: (clause.column.is_numeric, clause.column.position))
         rows = np.flatnonzero(np.logical_and.reduce([clause.mask for clause in chosen])).tolist()
         return chosen, rows
+
+
+def _are_known(clauses: Sequence[RowCondition]) -> bool:
+    """Return whether no row that meets all conditions but one lacks the value of that one."""
+    masks = [clause.mask for clause in clauses]
+    return not any(
+        (np.logical_and.reduce([*masks[:at], *masks[at + 1 :]]) & (clause.column.array == "")).any()
+        for at, clause in enumerate(clauses)
+        if len(clauses) > 1
+    )
 
 
 def topics_of(clauses: Sequence[RowCondition]) -> tuple[str, ...]:

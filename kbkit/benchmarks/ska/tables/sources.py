@@ -11,7 +11,7 @@ import polars as pl
 
 from kbkit import english
 from kbkit.benchmarks.fit_nodes import mixed_types, nameless_types
-from kbkit.benchmarks.incomplete import fragments
+from kbkit.benchmarks.incomplete import fragments, subject_type
 from kbkit.benchmarks.predicates import technical, unfit_type
 from kbkit.benchmarks.ska.tables.data import Linked, TableData, holds_tables, stored
 from kbkit.benchmarks.ska.tables.fit import MIN_COLUMNS, MIN_ROWS, MIXED, NO_KEY, SMALL, problem, without_numbering
@@ -119,6 +119,7 @@ def of_type(kb: KnowledgeBase, node_type: NodeType, most: int = MOST_ROWS) -> Ta
         node_type.name,
         article_of(node_type),
         is_part,
+        subject_type(kb) not in ("", node_type.name),
     )
 
 

@@ -3,14 +3,14 @@
 A new row takes its cells from several original rows, or from one where a table names many. Columns that depend on
 each other stay together: those that determine others (city and country), and numbers with a linear relation (points =
 goals + assists), whose last number is computed. Numbers, years, dates and scores are drawn within their column's range
-and format, and names that differ in all rows are new: parts of names of the column and of further names, put together.
+and format, and names that differ in all rows are new: parts of names of the column, put together.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -55,17 +55,17 @@ def synthesize(
     rows: Sequence[Sequence[str]],
     count: int,
     seed: int,
-    names: Mapping[str, Sequence[str]] | None = None,
+    existing: Collection[str] = (),
 ) -> list[list[str]]:
     """Return up to ``count`` new rows: fewer if names run out. The same seed gives the same rows.
 
-    ``names`` are further names of things by header, in lower case: unused nodes, or names of other tables.
+    ``existing`` are names of other things: none is that of a new row, which would be said of it wrongly.
     """
     if not rows or count <= 0:
         return []
     columns = columns_of(header, rows)
     rng = np.random.default_rng((seed, len(rows), len(header)))
-    drawn = [list(cells) for cells in zip(*_cells(columns, count, rng, names or {}), strict=True)]
+    drawn = [list(cells) for cells in zip(*_cells(columns, count, rng, existing), strict=True)]
     seen = {tuple(row) for row in rows}
     new_rows = []
     for row in drawn:
@@ -76,7 +76,7 @@ def synthesize(
 
 
 def _cells(
-    columns: Sequence[WebColumn], count: int, rng: np.random.Generator, names: Mapping[str, Sequence[str]]
+    columns: Sequence[WebColumn], count: int, rng: np.random.Generator, existing: Collection[str]
 ) -> list[list[str]]:
     """Return new cells by column."""
     size = len(columns[0].cells)
@@ -86,9 +86,7 @@ def _cells(
     fresh: dict[int, list[str]] = {}
     for column in sorted(named, key=lambda one: one is not key):
         if column is key or not _follows(column, key):
-            known = set(column.cells)
-            further = [name for name in names.get(column.name.casefold(), ()) if name not in known]
-            drawn = NameMaker(column.cells, further).make(count, rng)
+            drawn = NameMaker(column.cells, existing).make(count, rng)
             if column is key:
                 count = len(drawn)
             else:  # other names may occur twice

@@ -11,14 +11,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 
 from kbkit.benchmarks.documents import Document, TextPassage
 from kbkit.benchmarks.evidence import Matcher, contains, folded, leaks
-from kbkit.benchmarks.fit_nodes import cut_at
-from kbkit.benchmarks.requirements.phrases import Mentions, is_list_field
-from kbkit.benchmarks.requirements.terms import EMPTY, items
+from kbkit.benchmarks.requirements.phrases import is_list_field
+from kbkit.benchmarks.requirements.terms import items
 from kbkit.benchmarks.ska.tables import wording
 from kbkit.benchmarks.ska.tables.conditions import literal
 from kbkit.benchmarks.ska.tables.drafts import Drafter, TableDraft
@@ -26,6 +26,7 @@ from kbkit.benchmarks.ska.tables.wording import RowCondition
 from kbkit.english.attributes import is_popularity
 from kbkit.english.descriptions import descriptions
 from kbkit.english.markers import is_crude, untelling
+from kbkit.english.reputations import reputations
 from kbkit.english.stems import is_english, shares_stem
 from kbkit.english.types import STORIES
 from kbkit.english.words import is_participle, is_plural, quoted
@@ -33,11 +34,16 @@ from kbkit.english.words import is_participle, is_plural, quoted
 _ROW = "entry"
 """What a row is called if the subject of the table is unknown."""
 _NUMBER = re.compile(r"\d{3,}")
-_SHARED = 0.5
-"""Maximum fraction of the words of a clause that the text of another row may contain."""
+_SHARED = 0.3
+"""Maximum fraction of the words of a clause, weighted by rarity, that the text of another row may contain."""
+_MOST_WORDS = 8
+"""Maximum number of words of a clause: a longer one is a quotation."""
 _BY = "by"
 _SHARED_BY_MANY = frozenset(("famous", "known", "largely", "mostly", "noted", "renowned"))
 """How clauses begin that may fit several things, of which the texts say so of one."""
+_FAMOUS = ("famous", "known", "noted", "renowned")
+_LONGEST = 7
+"""Maximum number of words of a clause: more are a quotation."""
 _TRIES = 12
 _FEW, _MOST = 3, 6
 """Minimum number of rows with the person of a question, and maximum number of its answers."""
@@ -102,18 +108,14 @@ class TextDrafter:
         return sorted(self._documents)
 
     @cached_property
-    def _mentions(self) -> Mentions:
-        return Mentions(self._matcher, self._documents.values())
-
-    @cached_property
     def _lower(self) -> dict[int, list[str]]:
         """The texts of the rows in lower case."""
         return {row: [passage.text.lower() for passage in one.passages] for row, one in self._documents.items()}
 
     @cached_property
     def _words(self) -> dict[int, frozenset[str]]:
-        """The words of the text of each row, nouns in the singular."""
-        return {row: frozenset(self._mentions.forms(one.text)) for row, one in self._documents.items()}
+        """The words of the text of each row, stemmed."""
+        return {row: frozenset(self._matcher.words(one.text)) for row, one in self._documents.items()}
 
     def draft(self, rng: np.random.Generator) -> TableDraft | None:
         """Return a question; None if none works out."""
@@ -146,17 +148,30 @@ class TextDrafter:
             for one in descriptions(passage.text, self._noun, document.name):
                 clause = passage.text[one.start : one.end]
                 is_own = contains(clause, hidden) or shares_stem(clause, document.names)
+                is_own |= len(clause.split()) > _LONGEST
                 if is_own or self._holders((clause,)) != [row]:
                     continue
                 if one.is_superlative or (_is_special(clause) and self._is_rare(clause, row)):
                     known.append(_Described(one.said, (clause,)))
+            known += self._by_reputation(row, passage.text, hidden)
         return known
 
+    def _by_reputation(self, row: int, text: str, hidden: frozenset[str]) -> Iterator[_Described]:
+        """Yield descriptions by two things that a text says a row is known for, which no other text mentions both."""
+        names = self._documents[row].names
+        things = [text[start:end] for start, end in reputations(text, names)]
+        things = [one for one in things if not (contains(one, hidden) or shares_stem(one, names))]
+        for first, second in combinations(things, 2):
+            if self._holders((first, second)) == [row]:
+                word = _FAMOUS[(row + len(first)) % len(_FAMOUS)]
+                yield _Described(f"the {self._noun} {word} for {second} and {first}", (first, second))
+
     def _is_rare(self, clause: str, row: int) -> bool:
-        """Return whether no text of another row contains most words of a clause."""
-        words = {form for form in self._mentions.forms(clause) if form not in EMPTY and len(form) > 2}
-        most = max((len(words & own) for other, own in self._words.items() if other != row), default=0)
-        return len(words) > 2 and most <= _SHARED * len(words)
+        """Return whether no text of another row contains most words of a clause, rare ones counting more."""
+        weights = {word: self._matcher.weight(word) for word in self._matcher.words(clause)}
+        others = (own for other, own in self._words.items() if other != row)
+        most = max((sum(weights[word] for word in own & weights.keys()) for own in others), default=0.0)
+        return len(weights) > 2 and len(clause.split()) <= _MOST_WORDS and most <= _SHARED * sum(weights.values())
 
     def _holders(self, phrases: tuple[str, ...]) -> list[int]:
         """Return the rows with a passage that contains all phrases; compares text as the SQL of the question does."""
@@ -220,26 +235,21 @@ class TextDrafter:
         described = _Described(item, (item,))
         where = f"{clause.sql} AND {self._where(described)}"
         things = wording.noun_phrase(self._drafter.nouns, [clause])
-        text = wording.drawn("tagged", rng, things=things, predicate=self._tag(item))
+        text = wording.drawn("tagged", rng, things=things, predicate=f"are tagged {quoted(item)}")
         sql = f"SELECT {self._key.sql} FROM table_rows WHERE {where}"
         passages = tuple(at for one in rows for at in self._passages(one, described))
         near = tuple(at for at in np.flatnonzero(clause.mask).tolist() if at not in rows)
         holders = [at for at in self._holders((item,)) if at not in rows and self._has_item(at, item)]
         others = tuple(at for one in holders for at in self._passages(one, described))
+        if not all(at in self._documents and any(True for _ in self._items(at)) for at in near):
+            return None  # a row without labels may deserve any
+        own = {self._documents[at].name for at in near}
+        of_near = tuple(at for at, one in enumerate(self._table.texts) if one.title in own)
         uses = self._drafter.named(list(rows))
-        draft = TableDraft("tagged rows", text, sql, uses, rows, clause.values, passages, (item,), near, others)
+        draft = TableDraft(
+            "tagged rows", text, sql, uses, rows, clause.values, passages, (item,), near, (*of_near, *others)
+        )
         return draft if others else None
-
-    @cached_property
-    def _listed(self) -> int:
-        """How many labels of a row are listed at most; 0 if all are."""
-        sizes = [sum(1 for _ in self._items(row)) for row in self._rows]
-        return cut_at(np.array([size for size in sizes if size], np.int64))
-
-    def _tag(self, item: str) -> str:
-        """Return the predicate of rows with a label; it says how many labels of a row are listed, if not all are."""
-        cut = f"have {quoted(item)} among their tags, of which up to {self._listed} are listed"
-        return cut if self._listed else f"are tagged {quoted(item)}"
 
     def _labelled(self, row: int, clause: RowCondition) -> Iterator[tuple[RowCondition, str, tuple[int, ...]]]:
         """Yield the labels of a row that some other rows with the condition have, with these rows."""
