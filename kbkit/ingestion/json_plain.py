@@ -4,6 +4,7 @@
 - names in several languages: the English one;
 - pairs of the name and the value of an attribute (``[{"name": "colour", "value": "red"}]``): the attribute;
 - a name in a list of its own: the name;
+- a text or number alone, where most records have a list of them: a list;
 - objects that hold nothing but another one and its name again (``{"name": "A", "artist": {"id": 1, "name": "A"}}``) in
   lists: the other one;
 - an identifier or a name alone, where others have the whole object: an object.
@@ -39,8 +40,25 @@ def plain_rows(rows: Sequence[Row]) -> list[dict[str, Any]]:
     found = [_unwrapped(json_markers.plain(row)) for row in rows]
     for wrapper in (name for name, count in wrapped.items() if name and count == len(rows)):
         found = [{name: _all_unwrapped(value, wrapper) for name, value in row.items()} for row in found]
-    found = _with_single_names(found)
+    found = _with_single_names(_with_whole_lists(found))
     return _with_objects([_with_named_objects(row) for row in _with_lists(found)])
+
+
+def _with_whole_lists(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return records with a list of one for each text or number alone in a field of which most are lists of these."""
+    lists, alone = Counter[str](), Counter[str]()
+    for row in rows:
+        lists.update(name for name, value in row.items() if isinstance(value, list) and _are_scalars(value))
+        alone.update(name for name, value in row.items() if isinstance(value, _SCALARS))
+    mixed = {name for name, count in alone.items() if count < lists[name]}
+    if not mixed:
+        return rows
+    changed = ({name: [row[name]] for name in mixed if isinstance(row.get(name), _SCALARS)} for row in rows)
+    return [{**row, **one} for row, one in zip(rows, changed, strict=True)]
+
+
+def _are_scalars(values: Sequence[Any]) -> bool:
+    return all(isinstance(one, _SCALARS) for one in values)
 
 
 def _with_single_names(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

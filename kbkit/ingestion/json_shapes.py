@@ -35,6 +35,7 @@ from kbkit.ingestion.json_wholes import (
     KEYS,
     are_alike,
     lists_in,
+    names_alone,
     own_fields,
     together,
     with_inner_lists,
@@ -57,7 +58,7 @@ _ALIKE = 0.7
 """Fraction of the fields of all lists that each must have, if they are one table."""
 _MANY_LISTS, _NEARLY_ALL = 5, 0.8
 """Lists from which few values beside those of common fields are no other kind, and the fraction of the others."""
-_FEWEST_FIELDS = 2
+_FEWEST_FIELDS = _FEWEST_LISTS = 2
 _MOST_BLANK = 1 << 10
 """Bytes at the start of a file in which its first two brackets are."""
 
@@ -256,7 +257,7 @@ def _json_object(path: Path) -> dict[str, Any] | None:
         with opener(path, "rb") as handle:
             start = handle.read(_START)
             first = re.sub(rb"\s", b"", start.removeprefix(b"\xef\xbb\xbf")[:_MOST_BLANK])[:2]
-            if not first.startswith((b"{", b"[[")) or _is_lines(start):
+            if not first.startswith((b"{", b"[[", b'["')) or _is_lines(start):
                 return None
             rest = handle.read(_MOST_BYTES)
             if handle.read(1):  # DuckDB refuses it, with the limit
@@ -265,12 +266,16 @@ def _json_object(path: Path) -> dict[str, Any] | None:
     except (OSError, EOFError, ValueError, RecursionError):  # which DuckDB reports, with the line
         return None
     if isinstance(top, list):
-        return {"rows": rows} if (rows := json_markers.with_header(top)) else None
+        return {"rows": rows} if (rows := json_markers.with_header(top)) else names_alone(top) or None
     return _with_resources(top) if isinstance(top, dict) else None
 
 
 def _with_resources(top: dict[str, Any]) -> dict[str, Any]:
-    """Return an object with the list of its resources; without any, with lists in place of their wrappers."""
+    """Return an object with the list of its resources, or of its names; without any, with lists in place of their
+    wrappers.
+    """
+    if named := names_alone(top):
+        return {**top, **named}
     found = json_resources.listed(top) or json_markers.bindings(top) or json_markers.split_rows(top)
     found = found or json_markers.named_values(top)
     if not found and field_of_tree([top]) and any(isinstance(top.get(name), str) for name in (*NAMES, *IDS)):
@@ -313,14 +318,15 @@ def _is_lines(start: bytes) -> bool:
 
 
 def _are_groups(top: Mapping[str, Any]) -> bool:
-    """Return whether an object has nothing but lists of objects of one kind.
+    """Return whether an object has nothing but lists of objects of one kind, some of which may be empty.
 
     Each list has most of the fields of all; or there are many lists, and the fields that all of them have hold nearly
     all values: those of some members of a committee, such as their office, are in few lists.
     """
-    if len(top) < 2 or len(lists_in(top)) < len(top):
+    lists = lists_in(top)
+    if len(lists) < _FEWEST_LISTS or any(value != [] for name, value in top.items() if name not in lists):
         return False
-    fields = [{name for row in rows for name in row} for rows in top.values()]
+    fields = [{name for row in top[name] for name in row} for name in lists]
     every, common = set().union(*fields), set.intersection(*fields)
     if set(_GROUPS) <= every or len(every) <= _FEWEST_FIELDS:
         return False

@@ -87,6 +87,24 @@ def _are_members_alike(one: Mapping[str, Any]) -> bool:
     return _FEWEST_ROWS <= len(rows) == len(one) and max(fields.values(), default=0) >= _NEARLY * len(rows)
 
 
+def names_alone(value: Any) -> dict[str, list[dict[str, Any]]]:
+    """Return a row with a name for each text of a list of different texts: the whole file, or the only list of an
+    object that has no name itself (``{"description": "Planets", "planets": ["1 Ceres", "2 Pallas"]}``).
+    """
+    top = {"rows": value} if isinstance(value, list) else value
+    lists = {name: one for name, one in top.items() if isinstance(one, list | dict)}
+    only = next(iter(lists), "")
+    texts = lists.get(only, [])
+    own = len(lists) == 1 and len(top) - 1 <= _MOST_OWN and not any(name in top for name in (*NAMES, *IDS))
+    if not own or isinstance(texts, dict) or not all(isinstance(one, str) and one for one in texts):
+        return {}
+    alike = _FEWEST_TEXTS <= len(texts) == len({*texts}) and max(map(len, texts)) <= _LONGEST_NAME
+    return {only: [{"name": one} for one in texts]} if alike else {}
+
+
+_FEWEST_TEXTS, _LONGEST_NAME = 10, 100
+
+
 def with_own_record(top: dict[str, Any]) -> dict[str, Any]:
     """Return the object of a file with a list of itself, without its lists and objects, if its records refer to it.
 

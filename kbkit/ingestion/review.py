@@ -23,6 +23,7 @@ from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.source import is_files, resolved
 from kbkit.ingestion.inference.summary import summary
 from kbkit.ingestion.inference.table_link import TableLink
+from kbkit.ingestion.inference.unsure import UnsureGuess
 from kbkit.ingestion.request import Corrections, IngestRequest, IngestSettings
 
 _SAMPLES = 3
@@ -30,6 +31,21 @@ ATTRIBUTE, TEXT, NODES, OMIT, LINK, KEY, NAME, OTHER = (
     "attribute", "text", "nodes", "omit", "link", "key", "name", "other"
 )  # fmt: skip
 """What a column becomes; ``OTHER`` are aliases, types and relations."""
+
+
+MERGE = "merge"
+"""The correction that merges rows with the same key; it is taken back by itself."""
+
+
+@dataclass(frozen=True)
+class GuessChoice:
+    """A guess that may be wrong, with the correction that a front end offers; without one, ``what`` is empty."""
+
+    message: str
+    what: str = ""
+    table: str = ""
+    column: str = ""
+    value: str = ""
 
 
 @dataclass(frozen=True)
@@ -78,9 +94,13 @@ class IngestReview:
         """Apply a correction and infer again. ``what`` is ``type``, ``key``, ``name`` or ``column``.
 
         Of a table, ``value`` is its type, or the column of its key or names (empty: none); of a column, what it
-        becomes, for a link ``link:TABLE``. Raises :class:`KbError`; then nothing changes.
+        becomes, for a link ``link:TABLE``. ``merge``: rows with the same key are merged if ``value`` is not empty.
+        Raises :class:`KbError`; then nothing changes.
         """
         with self._lock:
+            if what == MERGE:
+                self.settings = replace(self.settings, merge_duplicates=value != "")
+                return
             self._set(corrected(self.corrections, what, table, column, value))
 
     def undo(self) -> None:
@@ -100,6 +120,13 @@ class IngestReview:
         """Return what each table becomes."""
         with self._lock:
             return list(_tables(self.examination, self.inferred))
+
+    def guesses(self) -> list[GuessChoice]:
+        """Return the guesses that may be wrong, except the columns that may refer to several tables."""
+        with self._lock:
+            unclear, is_merged = self.inferred.plan.unclear, self.settings.merge_duplicates
+            found = [one for one in map(_choice, self.inferred.unsure) if f"{one.table}.{one.column}" not in unclear]
+            return [one for one in found if not (is_merged and one.what == MERGE)]
 
     def edges(self) -> list[tuple[str, str, str]]:
         """Return the relations between types: (head type, relation, tail type)."""
@@ -127,7 +154,7 @@ class IngestReview:
     def command(self) -> str:
         """Return the command that builds the same KB without a review."""
         words = ["kbkit", "ingest", *map(str, self.files), "-o", str(self.out), *_options(self.corrections)]
-        return shlex.join(words)
+        return shlex.join([*words, *(["--merge-duplicates"] if self.settings.merge_duplicates else [])])
 
     def build(self, listener: Listener | None = None) -> Path:
         """Write the recipe next to the KB and build the KB; return the folder of the generation."""
@@ -189,6 +216,18 @@ def corrected(now: Corrections, what: str, table: str, column: str, value: str) 
     named = {TEXT: "texts", NODES: "nodes", OMIT: "omit"}[choice]
     changes: dict[str, Any] = {named: [*lists[choice], of]}
     return replace(fresh, **changes)
+
+
+def _choice(guess: UnsureGuess) -> GuessChoice:
+    """Return a guess with the correction that its option is."""
+    of, _, value = guess.option.value.partition("=")
+    if guess.option.name == "links":
+        table, _, column = of.partition(".")
+        return GuessChoice(guess.message, "column", table, column, f"{LINK}:{value}")
+    if guess.option.name == "merge_duplicates":
+        return GuessChoice(guess.message, MERGE, value="yes")
+    what = {"keys": "key", "name_column": "name"}.get(guess.option.name, "")
+    return GuessChoice(guess.message, what, of if what else "", "", value)
 
 
 def _with(known: Mapping[str, str], name: str, value: str) -> dict[str, str]:

@@ -20,6 +20,8 @@ _WORDS = 5
 """Words of a line of prose."""
 _ALIKE = 0.9
 """Fraction of the lines of a table that have the same number of delimiters."""
+UNTYPED = (".dat", ".data", ".asc", ".out")
+"""Endings of files of any kind, which are tables if they are text with columns."""
 DOCUMENTS = (".md", ".rst", ".html", ".htm", ".pdf", ".docx", ".doc", ".rtf", ".odt")
 """Endings of documents, which hold no tables."""
 
@@ -39,9 +41,12 @@ def is_of_system(path: Path) -> bool:
 def is_document(path: Path) -> bool:
     """Return whether a file is a document: by its paragraphs, or by the name of a text file, unless it has columns.
 
-    ``authors.csv`` with one column is a table.
+    ``authors.csv`` with one column is a table; a file of :data:`UNTYPED` is one only with columns.
     """
     ending, named = path.suffix.lower(), _DOCUMENT.match(path.name) is not None
+    if ending in UNTYPED:
+        lines = [line for line in _first_lines(path) if line.strip()]
+        return any("\0" in line for line in lines) or not _has_columns(lines)
     if ending not in _TEXTS:
         return ending in DOCUMENTS or (named and not ending)
     if not (named or ending == ".txt"):

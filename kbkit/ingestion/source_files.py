@@ -12,11 +12,12 @@ from kbkit.directory.generations import KbDirectory
 from kbkit.errors import BadInputError, Option, UnknownNameError
 from kbkit.ingestion import archives
 from kbkit.ingestion.recipe import FileSpec, Recipe
-from kbkit.ingestion.side_files import is_side_file
+from kbkit.ingestion.side_files import UNTYPED, is_side_file
 
 _COMPRESSED = (".gz",)
 FORMATS = {
     ".csv": "csv",
+    **dict.fromkeys(UNTYPED, "csv"),
     ".psv": "psv",
     ".tsv": "tsv",
     ".txt": "tsv",
@@ -243,7 +244,9 @@ _MOST_NAMED = 5
 def format_of(path: Path) -> str:
     """Return the format of a file, by its name. Raises :class:`BadInputError` for an unknown one."""
     if suffix(path) not in FORMATS:
-        raise BadInputError(f"Unsupported file type: {path}", "Use one of " + ", ".join(sorted(FORMATS)))
+        listed = ", ".join(sorted(FORMATS))
+        hint = f"If it is text with commas or tabs between columns, rename it to .csv. Otherwise use one of {listed}"
+        raise BadInputError(f"Unsupported file type: {path}", hint)
     return FORMATS[suffix(path)]
 
 

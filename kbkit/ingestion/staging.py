@@ -237,10 +237,14 @@ def _nodes(con: duckdb.DuckDBPyConnection, recipe: Recipe, *, merge: bool) -> in
         "CREATE TEMP TABLE raw_nodes AS SELECT * REPLACE"
         f" (CASE WHEN trim(type) <> '' THEN type ELSE {literal(UNTYPED)} END AS type) FROM {_numbered('typed_nodes')}"
     )
-    keyless = con.execute("SELECT count(*), min(position) FROM raw_nodes WHERE key IS NULL OR key = ''").fetchone()
+    keyless = con.execute("""
+        SELECT count(*), min(position), arg_min(type, position), arg_min(coalesce(name, ''), position)
+        FROM raw_nodes WHERE key IS NULL OR key = ''""").fetchone()
     if keyless and keyless[0]:
-        message = f"{_counted(keyless[0], 'node')} without a key, first in row {keyless[1]:,} of nodes"
-        raise BadInputError(message, "Every node needs a key")
+        count, row, kind, name = keyless
+        first = f"{kind} {name!r}" if name else kind
+        message = f"{_counted(count, 'node')} without a key, first in row {row:,} of nodes ({first})"
+        raise BadInputError(message, "Every node needs a key: fill it in, or choose another column as the key")
     merged = _merge_nodes(con, attributes, merge=merge)
     ranks = ", ".join(f"({literal(name)}, {rank})" for rank, name in enumerate(recipe.types)) or "(NULL, 0)"
     con.execute(f"""

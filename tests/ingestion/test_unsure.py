@@ -63,6 +63,37 @@ def test_an_unsure_guess_is_named_unless_the_user_decided(
     assert message not in {guess.message for guess in infer([folder], "x", corrections).unsure}
 
 
+FILMS = "film_id,title,director_id,genre\n" + "".join(
+    f"f{n},Film {'abcde'[n - 1]},p{n % 4},drama\n" for n in (1, 2, 3, 4, 5)
+)
+PERSONS = "person_id,name\np1,Ann\np2,Bo\np3,Cy\np6,Di\n"
+
+
+def test_a_repeated_identifier_and_a_link_that_lacks_a_row_are_named(tmp_path: Path) -> None:
+    folder = written(tmp_path, {"films.csv": FILMS.replace("f4,", "f3,"), "people.csv": PERSONS})
+    found = {guess.message: guess.option for guess in infer([folder], "x").unsure}
+    repeated = "film_id looks like the key of films, but 'f3' is in rows 3 and 4; the key is title"
+    link = "films.director_id may refer to people by person_id, but 1 of 4 values are not there: p0"
+    assert found == {
+        repeated: Option("keys", "films=film_id"),
+        link: Option("links", "films.director_id=people"),
+    }
+    told = Corrections(keys={"films": ("film_id",)}, links={"films.director_id": ""})
+    [guess] = infer([folder], "x", told).unsure
+    assert guess == ("film_id is the key of films, but 'f3' is in rows 3 and 4", Option("merge_duplicates"))
+
+
+def test_names_of_several_rows_are_told_and_not_linked(tmp_path: Path) -> None:
+    rivers = [{"name": f"River {n}", "mouths": [f"River {n + 1}", f"River {n + 2}"]} for n in range(20)]
+    rivers += [{"name": "River 20", "mouths": []}, {"name": "River 21", "mouths": []}]
+    one = infer([written(tmp_path / "a", {"rivers.json": rivers})], "x")
+    assert [link.target for nodes in one.plan.nodes for _, link in nodes.links] == ["rivers"]
+    several = infer([written(tmp_path / "b", {"rivers.json": [*rivers, {"name": "River 7", "mouths": []}]})], "x")
+    assert [link for nodes in several.plan.nodes for _, link in nodes.links] == []
+    message = "rivers.mouths may refer to rivers by name, but several rows have 'River 7'"
+    assert message in {guess.message for guess in several.unsure}
+
+
 def test_five_guesses_are_named(tmp_path: Path) -> None:
     files = {f"{word}.csv": PEOPLE for word in ("cats", "dogs", "birds", "trees", "roads", "towns", "lakes")}
     assert len(infer([written(tmp_path, files)], "x").unsure) == MOST

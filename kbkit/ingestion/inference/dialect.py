@@ -16,6 +16,8 @@ from typing import IO, Any, cast
 
 from kbkit.errors import BadInputError, reason
 from kbkit.ingestion.encodings import spaced_fields
+from kbkit.ingestion.inference import names
+from kbkit.ingestion.inference.looks import ABSENT
 from kbkit.ingestion.sources import separator_line
 from kbkit.readers.columns import DATUM, YEAR, titles
 
@@ -214,11 +216,14 @@ def _titles(rows: list[list[str]]) -> int:
 
 
 def _columns(rows: list[list[str]], *, no_header: bool) -> tuple[str, ...]:
-    """Return names for the columns if the first line is data: it has a number or a date, or repeats in its column."""
+    """Return names for the columns if the first line is data: it has a number or a date, repeats in its column, or has
+    codes like the others.
+    """
     first, *others = [row for row in rows if row] or [[]]
     blank = len(first) == 1 or not any(field.strip() for field in first)
     again = _repeated(first, others)
     is_data = again or any((text := field.strip()) and (DATUM.fullmatch(text) or _is_sentence(text)) for field in first)
+    is_data = is_data or _is_like_others(first, others)
     if not no_header and (blank or not is_data or _is_year_header(first)):
         return ()
     if len(first) == 3 and 1 in again:
@@ -232,6 +237,43 @@ def _columns(rows: list[list[str]], *, no_header: bool) -> tuple[str, ...]:
 
 def _is_sentence(text: str) -> bool:
     return text.count(" ") >= _WORDS - 1
+
+
+def _is_like_others(first: list[str], others: list[list[str]]) -> bool:
+    """Return whether a row of texts has codes of the same lengths as those below them, and no name of a column.
+
+    Codes alone may be names in capitals: a field also has a comma, starts like others below, or is a code with digits.
+    """
+    rows = [row for row in others if len(row) == len(first)]
+    if len(rows) < _FEWEST_ROWS or any(map(_is_name, first)):
+        return False
+    coded = said = False
+    for field, below in zip(first, zip(*rows, strict=True), strict=True):
+        values = [value for value in below if value.strip() and value not in ABSENT]
+        codes = [value for value in values if _CODE.fullmatch(value)]
+        if field.strip() in ("", *ABSENT) or len({*values}) < _FEWEST_ROWS:
+            continue
+        if len(codes) >= _NEARLY * len(values):
+            if not _CODE.fullmatch(field) or len(field) not in {*map(len, codes)} or len({*map(len, codes)}) > _PAIR:
+                return False
+            coded, said = True, said or _DIGIT.search(field) is not None
+        elif sum(DATUM.fullmatch(value) is not None for value in values) > len(values) / 2:
+            return False
+        else:
+            start = field.split()[0] + " "
+            said = said or ", " in field or sum(value.startswith(start) for value in values) >= _PAIR
+    return coded and said
+
+
+def _is_name(field: str) -> bool:
+    """Return whether a text is a usual name of a column."""
+    return names.is_id(field) or names.is_generic(field) or names.words(field)[-1:] in _NAMES
+
+
+_NAMES = tuple((name,) for name in names.NAMES)
+_CODE = re.compile(r"[A-Z0-9]{2,5}")
+_FEWEST_ROWS, _NEARLY = 8, 0.95
+"""Different values below the first one from which they show what the column holds, and the fraction that are codes."""
 
 
 def _repeated(first: list[str], others: list[list[str]]) -> list[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from kbkit.ingestion.inference import names
 from kbkit.ingestion.inference.dialect import KEYED_TEXT, TRIPLE
@@ -13,6 +13,8 @@ from kbkit.ingestion.inference.table_link import TableLink
 from kbkit.ingestion.inference.unkeyed_links import FEWEST_NUMBERS, TELLING
 from kbkit.ingestion.inference.value_links import SURE, ValueLinks
 
+_MOST_OTHERS = 0.8
+"""Fraction of identifiers that may be of other nodes of a type than another table has."""
 _WORD = 4
 """Mean length below which some equal texts are a coincidence: codes of two or three letters."""
 
@@ -94,6 +96,31 @@ class FurtherLinks(ValueLinks):
         if score < SURE or missing or absent or distinct < FEWEST_NUMBERS:
             return None
         return TableLink((column.name,), link.target, link.by, distinct=distinct)
+
+    def of_same_nodes(self, table: ProfiledTable, links: Mapping[str, Sequence[TableLink]]) -> list[TableLink]:
+        """Return the links of identifiers to the nodes that another table's column of the same name has, which no table
+        describes: the votes for players, beside their schools.
+        """
+        loose = [
+            (self._tables[name].columns[link.columns[0]], self._tables[name], link.loose)
+            for name, some in links.items()
+            for link in some
+            if name != table.name and link.loose and not link.target and len(link.columns) == 1
+        ]
+        known = {column for link in links[table.name] for column in link.columns}
+        found = []
+        for column in (c for c in table.columns.values() if c.look in KEY_LOOKS and names.is_id(c.name)):
+            given = (table.name, column.name) in self._given or self._keys[table.name] == (column.name,)
+            if column.name in known or given or names.is_generic(column.name):
+                continue
+            for one, other, kind in loose:
+                if names.words(one.name) != names.words(column.name) or one.look != column.look:
+                    continue
+                missing, distinct = self._shared.missing(table, [column.name], other, [one.name])
+                if distinct - missing >= FEWEST_NUMBERS and missing <= _MOST_OTHERS * distinct:
+                    found.append(TableLink((column.name,), "", (), loose=kind))
+                    break
+        return found
 
     def _siblings(self, table: ProfiledTable, links: Sequence[TableLink]) -> list[TableLink]:
         """Return the links of columns most of whose values are in the table that a similar column refers to."""

@@ -56,12 +56,12 @@ def best_key(
     declared = {name for columns, target, _ in table.declared_links for name in columns if target}
 
     def rank_of(position: int, column: ProfiledColumn) -> int | None:
-        if column.name in person[:1] or column.name in declared:
-            return None  # a first name, which another row may have, too; another row
+        if column.name in person or column.name in declared:
+            return None  # a first or last name, which another row may have, too; another row
         if column.name in (table.spec.folder, table.spec.file):
             return None  # names of folders and files, which no row is
         rank = _key_rank(column, table, position)
-        if rank == _BY_NAME and (column.name in person or refers(column)):
+        if rank == _BY_NAME and refers(column):
             return None
         if not sure and rank != 0 and column.look in KEY_LOOKS and is_referred(column):
             rank = 1
@@ -152,14 +152,16 @@ def pair_with_link(con: Connection, table: ProfiledTable, linked: set[str]) -> t
 
 
 def _full(table: ProfiledTable) -> list[ProfiledColumn]:
-    """Return the columns with a value in each row, except the names of folders and files, and those with one value."""
+    """Return the columns with a value in each row, except lists, the names of folders and files, and those with one
+    value.
+    """
     places = (table.spec.folder, table.spec.file)
-    full = [c for c in table.columns.values() if c.count == table.rows and c.name not in places]
+    full = [c for c in table.columns.values() if c.count == table.rows and c.look != "list" and c.name not in places]
     return [c for c in full if c.distinct > 1]
 
 
 def shared_pair(con: Connection, table: ProfiledTable, tables: Sequence[ProfiledTable]) -> tuple[str, ...]:
-    """Return two columns that identify the rows together, if another table has columns of the same names."""
+    """Return two columns that identify the rows together, if another table has columns with these names, or alike."""
     known = sorted(_full(table), key=lambda c: names.words(c.name)[-1:] in _PLACES)
     full = [c.name for c in known if _may_identify(c) or _is_coded(con, table, c)][:6]
     others = [other for other in tables if other is not table and len(other.columns) > 2]
@@ -178,15 +180,44 @@ def named_pairs(con: Connection, table: ProfiledTable, columns: Sequence[str]) -
 
 
 def _refer(con: Connection, other: ProfiledTable, table: ProfiledTable, pair: Sequence[str]) -> bool:
-    """Return whether another table has columns of the same names, with pairs of values most of which the table has."""
-    if not set(pair) < set(other.columns):
+    """Return whether another table has columns of the same names, with pairs of values most of which the table has, or
+    named alike, with pairs nearly all of which it has.
+    """
+    same = set(pair) < set(other.columns)
+    for columns in [pair] if same else alike(other, table, pair):
+        [(known, every)] = con.execute(f"""
+            SELECT count(*) FILTER (k IS NOT NULL), count(*)
+            FROM (SELECT DISTINCT {reference(other, columns)} AS v FROM {identifier(other.name)}) a
+            LEFT JOIN (SELECT {reference(table, pair)} AS k FROM {identifier(table.name)}) b ON v = k
+            WHERE v IS NOT NULL""").fetchall()
+        if known > (0.5 if same else _NEARLY) * every:
+            return True
+    return False
+
+
+def alike(other: ProfiledTable, table: ProfiledTable, key: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the columns of another table that are named like those of a key, without those of the same names.
+
+    ``year.key`` and ``team.key``: ``yearID`` and ``teamID``; ``teamIDwinner``, too.
+    """
+    found = []
+    for name in key:
+        looks = (c for c in other.columns.values() if c.look == table.columns[name].look)
+        found.append([c.name for c in looks if _is_alike(c.name, name)])
+    pairs = (pair for pair in itertools.product(*found) if len({*pair}) == len(pair) and pair != tuple(key))
+    return list(itertools.islice(pairs, _MOST_ALIKE))
+
+
+def _is_alike(column: str, key: str) -> bool:
+    """Return whether a column is named as a key, with another word for *identifier*, or with more words around it."""
+    if names.is_generic(key):
         return False
-    [(known, every)] = con.execute(f"""
-        SELECT count(*) FILTER (k IS NOT NULL), count(*)
-        FROM (SELECT DISTINCT {reference(other, pair)} AS v FROM {identifier(other.name)}) a
-        LEFT JOIN (SELECT {reference(table, pair)} AS k FROM {identifier(table.name)}) b ON v = k
-        WHERE v IS NOT NULL""").fetchall()
-    return bool(2 * known > every)
+    starts = names.words(column)[: len(names.words(key))] == names.words(key) or column.startswith(key)
+    return names.subject(column) == names.subject(key) or (names.is_id(key) and starts)
+
+
+_MOST_ALIKE = 6
+"""Pairs of columns that are compared with a key."""
 
 
 def _may_identify(column: ProfiledColumn) -> bool:

@@ -65,6 +65,7 @@ def fold(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
         listed = f"list(DISTINCT {own} ORDER BY {own}) FILTER ({own} IS NOT NULL)"
         parts.append(f"{listed if name in varying else f'any_value({own})'} AS {own}")
     order = f'GROUP BY {identifier(by)} ORDER BY min("row number")'
+    table.merged = f"{table.rows - row[0]:,} with the same {by}, whose {varying[0]} is a list"
     replace_rows(con, table, lambda source: f"SELECT {', '.join(parts)}\nFROM ({_numbered(source)})\n{order}")
 
 

@@ -14,6 +14,7 @@ from kbkit.ingestion.inference.further_links import type_of
 from kbkit.ingestion.inference.key_evidence import KeyEvidence
 from kbkit.ingestion.inference.keys import (
     KEY_LOOKS,
+    alike,
     best_key,
     is_unique,
     named_pairs,
@@ -42,6 +43,8 @@ _SOME = 0.1
 """The same fraction for addresses, which are equal only if they are of the same thing."""
 _MANY, _STRANGERS = 50, 0.1
 """Different pairs of values from which the columns of a key may refer to it, and the fraction that may be missing."""
+_NEARLY = 0.95
+"""Fraction of different values from which each row has another one."""
 _OWN = 7
 """Number of the first :data:`names.NAMES` that never name another thing; a later one is a user's login."""
 _PAIR = 2
@@ -91,6 +94,8 @@ def find(
         links_of[name] = sorted([*links_of[name], *of_people], key=lambda link: order.index(link.columns[0]))
     for table in (table for table in free if len(chosen[table.name]) == 1):
         chosen[table.name] = finder.referred_code(table, links_of) or chosen[table.name]
+    for table in tables:
+        links_of[table.name] += finder.of_same_nodes(table, links_of)
     links_of = repeats.without_mirrors(con, {table.name: table for table in tables}, links_of, chosen)
     for table in tables:
         own = [repeats.without_roots(con, table, link, chosen[table.name]) for link in links_of[table.name]]
@@ -176,17 +181,21 @@ class _Finder(KeyEvidence):
                 yield TableLink(columns, target, by, lists, missing, distinct)
 
     def _composite(self, table: ProfiledTable) -> Iterator[TableLink]:
-        """Yield links by several columns, which have the names of another table's key."""
+        """Yield links by several columns, which have the names of another table's key, or are named alike."""
         declared = {target for _, target, _ in table.declared_links}
         for other in self._tables.values():
             key = self._keys[other.name]
             given = any((table.name, column) in self._given for column in key)
             if given or (key == self._keys[table.name] and self._rank(table) > self._rank(other)):
                 continue  # of two tables with the same key, the one with fewer rows refers to the other
-            if len(key) > 1 and other is not table and other.name not in declared and set(key) <= set(table.columns):
-                missing, distinct = self._shared.missing(table, key, other, key)
-                if distinct and (not missing or (distinct >= _MANY and missing <= _STRANGERS * distinct)):
-                    yield TableLink(key, other.name, key, False, missing, distinct)
+            if len(key) == 1 or not key or other is table or other.name in declared:
+                continue
+            same = set(key) <= set(table.columns)
+            for columns in [key] if same else alike(table, other, key):
+                missing, distinct = self._shared.missing(table, columns, other, key)
+                few = same and distinct and not missing
+                if few or (distinct >= _MANY and missing <= _STRANGERS * distinct):
+                    yield TableLink(columns, other.name, key, False, missing, distinct)
 
     def _rank(self, table: ProfiledTable) -> tuple[int, int, int]:
         return table.rows, len(table.columns), -[*self._tables].index(table.name)
@@ -296,6 +305,10 @@ class _Finder(KeyEvidence):
                 table.columns[column.name] = column
                 if found and (link is None or found.missing < link.missing):
                     link = replace(found, form=form)
+            own_rows = own or (link is not None and link.form and column.distinct >= _NEARLY * column.count)
+            is_same = link is not None and link.by == (column.name,) and not link.form
+            if link and own_rows and not is_same and link.missing > _STRANGERS * link.distinct:
+                continue  # codes of its own rows: some are codes of other things by chance
             if link and other is table and self._shared.are_equal(table, column, by):
                 continue  # the code of a country beside its key: no link to itself
             if link:
@@ -323,7 +336,8 @@ class _Finder(KeyEvidence):
             return None
         by_full_name = listed.full_name_link(self._con, table, column, self._tables.values(), self._shared)
         bracketed = by_full_name or listed.bracketed(self._con, table, column, targets, self._shared)
-        return bracketed or listed.link(self._con, table, column, targets, self._shared)
+        found = bracketed or listed.link(self._con, table, column, targets, self._shared)
+        return found or listed.by_names(self._con, table, column, targets, self._shared)
 
     def _as_told(self, table: ProfiledTable, column: ProfiledColumn) -> TableLink | None:
         target = self._given[table.name, column.name]

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from kbkit.ingestion.inference import names
+from kbkit.ingestion.inference.keys import reference
 from kbkit.ingestion.inference.looks import ProfiledColumn
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.roles import TablePlan
@@ -19,7 +20,7 @@ _REPEATED = 0.7
 """Fraction of different elements up to which rows share them."""
 _LONGEST, _MOST = 40, 0.9
 """Mean number of characters of names, at most, and the fraction of the elements that must look like names."""
-_NAME = r"[^/\\{}<>@]*\p{L}{2}[^/\\{}<>@]*"
+_NAME = r"[^/\\{}<>@+]*\p{L}{2}[^/\\{}<>@+]*"
 
 
 def find(con: duckdb.DuckDBPyConnection, plan: TablePlan, kept: Collection[str]) -> list[str]:
@@ -32,7 +33,22 @@ def find(con: duckdb.DuckDBPyConnection, plan: TablePlan, kept: Collection[str])
         return []
     found = [(nodes.table, name) for nodes in plan.nodes for name in nodes.values if name not in nodes.named]
     named = [(f"{table.name}.{name}", table, table.columns[name]) for table, name in found]
-    return [name for name, table, column in named if name not in kept and _are_names(con, table, column)]
+    named = [one for one in named if one[0] not in kept and _are_names(con, *one[1:])]
+    return [name for name, table, column in named if not _are_of_another(con, table, column)]
+
+
+def _are_of_another(con: duckdb.DuckDBPyConnection, table: ProfiledTable, column: ProfiledColumn) -> bool:
+    """Return whether half of the elements are values of another column, such as two colours of a thing: as nodes of two
+    types, the same things would be apart.
+    """
+    elements = f"SELECT DISTINCT unnest({column.elements}) AS x FROM {identifier(table.name)}"
+    for other in table.columns.values():
+        if other.name != column.name and other.look in ("text", "list"):
+            values = f"SELECT {reference(table, [other.name])} FROM {identifier(table.name)}"
+            query = f"SELECT 2 * count_if(x IN ({values})) >= count(*) FROM ({elements})"
+            if con.execute(query).fetchall() == [(True,)]:
+                return True
+    return False
 
 
 def _are_names(con: duckdb.DuckDBPyConnection, table: ProfiledTable, column: ProfiledColumn) -> bool:

@@ -27,6 +27,8 @@ _MOST_PAIRS = 2_000_000
 _MOST_WHOLE = 100
 """Names with the separator in them that a recipe lists."""
 _FEWEST = 2
+_MANY = 8
+"""Different elements from which those of lists are names of rows, whatever the column is called."""
 _FEWEST_NAMES = 3
 
 
@@ -72,6 +74,27 @@ def link(
             return found
     table.columns[column.name] = column
     return None
+
+
+def by_names(
+    con: Connection,
+    table: ProfiledTable,
+    column: ProfiledColumn,
+    targets: Iterable[tuple[ProfiledTable, str]],
+    shared: SharedValues,
+) -> TableLink | None:
+    """Return the link of a column of lists of texts to the only one of ``targets`` with all of its elements, many; each
+    must be the name of one row.
+    """
+    if column.look != "list":
+        return None
+    found = []
+    for other, by in targets:
+        if other.columns[by].look == "text" and (other is not table or by != column.name):
+            missing, distinct = shared.missing(table, [column.name], other, [by])
+            if distinct >= _MANY and not missing and not _are_shared(con, table, column, other, by):
+                found.append(TableLink((column.name,), other.name, (by,), True, missing, distinct))
+    return found[0] if len({link.target for link in found}) == 1 else None
 
 
 def _has_quotes(con: Connection, table: ProfiledTable, column: ProfiledColumn) -> bool:

@@ -60,6 +60,8 @@ _IDS = frozenset(
      "number", "nummer"]
 )  # fmt: skip
 _GENERIC = frozenset({*_IDS, "name", "title", "label"})
+_MADE_UP = re.compile(r"column\d+")
+"""Names of columns of files without a header."""
 _NUMBERED = re.compile(r"(?<=[^\W\d])(\d+|_[ab12])$", re.IGNORECASE)
 WRAPPINGS = frozenset(
     {"api", "tbl", "table", "dim", "fact", "csv", "export", "dataset", "data", "info", "list", "lookup", "metadata"}
@@ -307,8 +309,8 @@ OTHERS = frozenset(
 
 
 def is_generic(column: str) -> bool:
-    """Return whether a column's name says nothing about what it holds: ``id``, ``code``, ``name``."""
-    return plain(column) in _GENERIC
+    """Return whether a column's name says nothing about what it holds: ``id``, ``code``, ``name``, ``column1``."""
+    return plain(column) in _GENERIC or _MADE_UP.fullmatch(column) is not None
 
 
 LAST_WORD = 1.5

@@ -68,6 +68,7 @@ class ProfiledTable:
     words: Sequence[str] = ()
     folded: str = ""
     repeated: int = 0
+    merged: str = ""
     blank: int = 0
     totals: int = 0
     headers: Sequence[str] = ()

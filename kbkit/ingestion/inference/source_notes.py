@@ -98,6 +98,8 @@ def left_out(tables: Sequence[ProfiledTable]) -> Iterator[str]:
     for table in (table for table in tables if table.headers):
         rows = "a row" if len(table.headers) == 1 else f"{len(table.headers)} rows"
         yield f"Left out {rows} below the header of {table.name}, with {' and '.join(map(repr, table.headers))}"
+    if merged := [f"{table.name} ({table.merged})" for table in tables if table.merged]:
+        yield f"Merged rows: {', '.join(merged)}"
     for what in ("totals", "blank"):
         found = [f"{table.name} ({count})" for table in tables if (count := getattr(table, what))]
         if found:
@@ -116,8 +118,9 @@ def single(tables: Sequence[ProfiledTable]) -> Iterator[str]:
 
 
 def unlinked(con: duckdb.DuckDBPyConnection, tables: Sequence[ProfiledTable], plan: TablePlan) -> Iterator[str]:
-    """Yield a note that nothing links the rows, with the columns whose values could be nodes."""
-    if plan.edges or any(nodes.links for nodes in plan.nodes):
+    """Yield a note that nothing links the rows to others, with the columns whose values could be nodes."""
+    links = [link for nodes in plan.nodes for _, link in nodes.links]
+    if plan.edges or any(link.target for link in links):
         return
     parts = [(nodes.table, nodes.values, nodes.named) for nodes in plan.nodes]
     parts += [(one.table, [*one.values.values()], ()) for nodes in plan.nodes for one in nodes.details]
@@ -127,9 +130,11 @@ def unlinked(con: duckdb.DuckDBPyConnection, tables: Sequence[ProfiledTable], pl
         for name in values
         if name not in named and _may_be_nodes(con, table, table.columns[name])
     ]
-    more = f". Columns whose values could be nodes (--node): {', '.join(found[:_SHOWN])}" if found else ""
-    if found or len(tables) > 1:
-        yield f"No links found between rows: the KB has no edges{more}"
+    columns = f"Columns whose values could be nodes (--node): {', '.join(found[:_SHOWN])}" if found else ""
+    if links and found:
+        yield columns
+    elif not links and (found or len(tables) > 1):
+        yield ". ".join(filter(None, ["No links found between rows: the KB has no edges", columns]))
 
 
 def listed(columns: Sequence[str]) -> Iterator[str]:

@@ -61,7 +61,7 @@ class UnkeyedLinks:
         stand for no reference, and these.
         """
         missing, distinct = self._shared.missing(table, [column.name], other, [by])
-        if not missing:
+        if not missing or self._keys[table.name] == (column.name,):
             return missing, distinct, ()
         if (table.name, column.name) not in self._none:
             self._none[table.name, column.name] = self._shared.absent(table, column)

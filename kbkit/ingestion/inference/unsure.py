@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kbkit.errors import Option
-from kbkit.ingestion.inference import names
+from kbkit.ingestion.inference import names, possible_links
 from kbkit.ingestion.inference.dates import UNCLEAR
-from kbkit.ingestion.inference.keys import is_unique, reference
+from kbkit.ingestion.inference.keys import KEY_LOOKS, is_unique, reference
 from kbkit.ingestion.inference.looks import ProfiledColumn
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.roles import NodeTable, TablePlan
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 MOST = 5
 """Guesses that are named: more would not be read."""
+_GEOMETRY = r"[A-Z]+ ?\([-0-9., ()]+\)"
 _SHORTEST, _LONGEST = 3, 60
 """Mean numbers of characters of names."""
 _WHOLE_NAMES = frozenset(f"{word} name" for word in ("full", "real", "display", "long", "official"))
@@ -43,7 +44,13 @@ def unsure(
 ) -> Sequence[UnsureGuess]:
     """Return the guesses that may be wrong, those that matter most first."""
     found = itertools.chain(
-        _dates(tables), _unclear(plan), _numbers(con, plan, told), _names(con, plan), _keys(con, plan, told)
+        _dates(tables),
+        _repeated_keys(con, plan, told),
+        _unclear(plan),
+        _numbers(con, plan, told),
+        _possible(con, plan, told),
+        _names(con, plan),
+        _keys(con, plan, told),
     )
     return list(itertools.islice(found, MOST))
 
@@ -91,6 +98,57 @@ _FEWEST_ROWS, _MOST_ROWS, _RARE = 3, 100, 5
 _COUNTS = frozenset(["quantity", "count", "amount", "number", "level", "position", "rating", "score", "stars"])
 
 
+def _possible(con: Connection, plan: TablePlan, told: Corrections) -> Iterator[UnsureGuess]:
+    """Yield the columns most of whose values are keys or names of another table, with those that are not."""
+    for one in possible_links.find(con, plan):
+        column = f"{one.table}.{one.column}"
+        if column not in told.links and column not in told.nodes:
+            message = f"{column} may refer to {one.target} by {one.by}, but {one.reason}"
+            yield UnsureGuess(message, Option("links", f"{column}={one.target}"))
+
+
+def _repeated_keys(con: Connection, plan: TablePlan, told: Corrections) -> Iterator[UnsureGuess]:
+    """Yield the keys that several rows share, and the columns that are named as identifiers and nearly are keys."""
+    for nodes in (nodes for nodes in plan.nodes if not nodes.table.declared_key and not nodes.table.of):
+        table, key = nodes.table, nodes.key
+        if len(key) == 1 and not is_unique(con, table, key) and (where := _repeated(con, table, key[0])):
+            yield UnsureGuess(f"{key[0]} is the key of {table.name}, but {where}", Option("merge_duplicates"))
+            continue
+        values = [table.columns[name] for name in nodes.values]
+        full = [c for c in values if names.is_id(c.name) and c.look in KEY_LOOKS and c.count == table.rows]
+        full = [c for c in full if names.is_own_id(c.name, table.type) or names.fit(c.name, table.type)]
+        for column in full if table.name not in told.keys else ():
+            least = _OWN_ID if names.is_own_id(column.name, table.type) else _OTHER_ID
+            if column.distinct >= least * table.rows and (where := _repeated(con, table, column.name)):
+                instead = " + ".join(key) or "the number of the row"
+                message = f"{column.name} looks like the key of {table.name}, but {where}; the key is {instead}"
+                yield UnsureGuess(message, Option("keys", f"{table.name}={column.name}"))
+                break
+
+
+def _repeated(con: Connection, table: ProfiledTable, name: str) -> str:
+    """Return which value of a column several rows have, and how many more there are; empty if none."""
+    rows = f"SELECT {reference(table, [name])} AS v, row_number() OVER () AS n FROM {identifier(table.name)}"
+    groups = f"SELECT v, list(n ORDER BY n) AS ns FROM ({rows}) WHERE v IS NOT NULL GROUP BY v HAVING count(*) > 1"
+    found = con.execute(
+        f"SELECT v, ns[:3], len(ns), count(*) OVER () FROM ({groups}) ORDER BY ns[1] LIMIT 1"
+    ).fetchall()
+    if not found:
+        return ""
+    [(value, numbers, count, others)] = found
+    places = (
+        f"{', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
+        if count == len(numbers)
+        else f"{numbers[0]} and {count - 1} more"
+    )
+    more = f", and {others - 1:,} more values repeat" if others > 1 else ""
+    return f"{value!r} is in rows {places}{more}"
+
+
+_OWN_ID, _OTHER_ID = 0.7, 0.95
+"""Fraction of different values of a column named as the identifier of the rows, or about, from which it may be one."""
+
+
 def _names(con: Connection, plan: TablePlan) -> Iterator[UnsureGuess]:
     """Yield the nodes whose names may be in another column, or in one at all."""
     for nodes in (nodes for nodes in plan.nodes if nodes.table.named is None and not nodes.table.of):
@@ -109,8 +167,11 @@ def _names(con: Connection, plan: TablePlan) -> Iterator[UnsureGuess]:
 
 
 def _has_words(con: Connection, nodes: NodeTable, column: ProfiledColumn) -> bool:
-    """Return whether most texts have letters: measures with words such as *<2* among them have none."""
-    query = "SELECT 2 * count_if(regexp_matches(v, '\\p{L}{2}')) > count(v)"
+    """Return whether most texts have letters: measures with words such as *<2* among them have none. The letters of
+    ``POINT (1 2)`` are no words.
+    """
+    worded = f"regexp_matches(v, '\\p{{L}}{{2}}') AND NOT regexp_full_match(v, '{_GEOMETRY}')"
+    query = f"SELECT 2 * count_if({worded}) > count(v)"
     rows = f"SELECT {column.value} AS v FROM {identifier(nodes.table.name)}"
     return con.execute(f"{query} FROM ({rows})").fetchall() == [(True,)]
 
