@@ -5,6 +5,7 @@ Pure functions of frames, for front ends that show a result page by page.
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from collections.abc import Callable, Mapping
@@ -37,7 +38,8 @@ class ColumnStatistics:
 
     ``missing`` and ``distinct`` count values; ``least``, ``most``, ``mean`` and ``median`` are None where they do not
     apply. ``top`` are the most frequent values, as text, with their numbers; empty if all values differ. ``bins`` are
-    the numbers of values in ranges of equal width from ``least`` to ``most``.
+    the numbers of values in ranges of equal width from ``least`` to ``most``, or of equal ratio where they are
+    ``logarithmic``: where the middle half of the values would be in one range.
     """
 
     name: str
@@ -51,6 +53,7 @@ class ColumnStatistics:
     median: str | None
     top: tuple[tuple[str, int], ...]
     bins: tuple[int, ...]
+    logarithmic: bool = False
 
 
 def chosen_rows(
@@ -146,7 +149,7 @@ def statistics(column: pl.Series) -> ColumnStatistics:
         cell(numbers.mean()) if numbers is not None and len(numbers) else None,
         cell(numbers.median()) if numbers is not None and len(numbers) else None,
         _most_frequent(compared) if distinct < len(values) else (),
-        _distribution(numbers) if numbers is not None and distinct > _TOP else (),
+        *(_distribution(numbers) if numbers is not None and distinct > _TOP else ((), False)),
     )
 
 
@@ -161,10 +164,14 @@ def _most_frequent(values: pl.Series) -> tuple[tuple[str, int], ...]:
     return tuple((cell(value), count) for value, count in counted.iter_rows())
 
 
-def _distribution(numbers: pl.Series) -> tuple[int, ...]:
-    low, high = (float(numbers.quantile(share) or 0) for share in (0, 1))
+def _distribution(numbers: pl.Series) -> tuple[tuple[int, ...], bool]:
+    """Return the numbers of values in ranges, and whether these are logarithmic."""
+    low, quarter, rest, high = (float(numbers.quantile(share) or 0) for share in (0, 0.25, 0.75, 1))
     if low == high:
-        return ()
-    place = ((numbers - low) / (high - low) * _BINS).floor().clip(0, _BINS - 1)
+        return (), False
+    is_wide = low > 0 and (rest - quarter) * _BINS < high - low
+    scaled = numbers.log() if is_wide else numbers
+    low, high = (math.log(low), math.log(high)) if is_wide else (low, high)
+    place = ((scaled - low) / (high - low) * _BINS).floor().clip(0, _BINS - 1)
     counts = dict(place.alias("bin").value_counts(name="count").iter_rows())
-    return tuple(counts.get(float(number), 0) for number in range(_BINS))
+    return tuple(counts.get(float(number), 0) for number in range(_BINS)), is_wide

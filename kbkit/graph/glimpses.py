@@ -33,13 +33,13 @@ _QUERY_WORDS, _NAME_WORDS = 60, 6
 
 
 class _Neighbours(NamedTuple):
-    """The first neighbours of a node by a relation."""
+    """The first neighbours of a node by a relation, and the number of all."""
 
     relation: Relation
     of_head: bool
     heading: str
     ids: list[int]
-    more: bool
+    total: int
 
 
 class _Mentioned(NamedTuple):
@@ -151,7 +151,11 @@ def _described(
                 caseless(name) in text for name in names
             )  # one name may be there by chance
             if rank < _OTHER or not is_told:
-                parts[rank].append(f"{group.heading}: {', '.join(names)}{', …' if group.more else ''}")
+                listed = ", ".join(names)
+                more = group.total > len(names)
+                parts[rank].append(
+                    f"{group.heading} ({group.total:,}): {listed}, …" if more else f"{group.heading}: {listed}"
+                )
         if any(parts):
             result[node] = parts
     return result
@@ -180,5 +184,5 @@ def _neighbours(
             heading = relation_heading(schema, relation.name, kind, other, of_head=of_head)
             is_asked = other in mentioned.types or mentioned.in_heading(heading)
             rank = _NAMED if len(same) else _ASKED if is_asked else _OTHER
-            groups.append((rank, _Neighbours(relation, of_head, heading, ordered, len(ids) > _NAMES)))
+            groups.append((rank, _Neighbours(relation, of_head, heading, ordered, len(ids))))
     return sorted(groups, key=lambda pair: pair[0])[:limit]

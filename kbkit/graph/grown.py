@@ -79,7 +79,9 @@ def grown(
                 f"The graph would have more than {MAX_NODES:,} nodes", "Close a node, or use ", Option("limit", "10")
             )
     drawing = _drawing(stores, graph, hops)
-    return GrownGraph(drawing, tuple(shown), tuple(_rest(drawing, shown)))
+    whole = [node for node in shown if node in chosen]
+    rest = (one for one in _rest(drawing, shown) if one.node in chosen or one[:3] in (more or {}))
+    return GrownGraph(drawing, tuple(whole), tuple(rest))
 
 
 def _best(graph: Graph, popularity: Ids, node: int, limit: int, more: More) -> list[list[int]]:

@@ -16,16 +16,19 @@ from kbkit.stores import Stores
 from kbkit.stores.arrays import distinct
 
 _EDGES = {"head": pl.Int32, "relation": pl.String, "tail": pl.Int32}
-_FEW = 3
-"""Number of further nodes of proofs that are drawn as centres."""
 
 
 @dataclass(frozen=True)
 class SubgraphDrawing(Drawable):
-    """Nodes with edges between them. ``omitted`` is the number of nodes of the result that are not drawn."""
+    """Nodes with edges between them.
+
+    ``omitted`` is the number of nodes of the result that are not drawn; ``marked`` are those of the result among the
+    nodes of their proofs.
+    """
 
     graph: Drawing
     omitted: int = 0
+    marked: frozenset[int] = frozenset()
 
     def drawing(self) -> Drawing:
         """Return the graph to draw."""
@@ -56,8 +59,7 @@ def subgraph(
         edges = pl.DataFrame(list(dict.fromkeys(proofs)), _EDGES, orient="row")
     ends = np.concatenate([edges["head"].to_numpy(), edges["tail"].to_numpy()]).astype(np.int32)
     others = np.setdiff1d(ends, ids)
-    hops = [others, ids] if len(others) <= _FEW else [others[:0], np.union1d(others, ids)]
-    shown = described(stores, hops)
+    shown = described(stores, [others[:0], np.union1d(others, ids)])
     more = f"; {plural(omitted, 'more node')} omitted" if omitted else ""
     summary = f"{plural(shown.height, 'node')}, {plural(edges.height, 'edge')}{more}"
     return SubgraphDrawing(
@@ -72,4 +74,5 @@ def subgraph(
             labels_of(schema),
         ),
         omitted,
+        frozenset(ids.tolist() if len(others) else ()),
     )

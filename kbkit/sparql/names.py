@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from kbkit.errors import KbError, UnknownNameError
-from kbkit.schema import Wikibase, iri_escape
+from kbkit.schema import STANDARD_PREFIXES, Wikibase, iri_escape
 from kbkit.sparql import wikidata_names
 from kbkit.stores.sparql_formats import PLAIN
 from kbkit.stores.sparql_text import Token, tokens
@@ -34,6 +34,17 @@ _TIMEOUT = 5.0
 """Seconds for the lookup of a name."""
 _INVALID = re.compile(r'[<>"{}|^`\\\x00-\x20]')
 _KINDS = {"rel": "relation", "type": "type", "attr": "attribute", "text": "text field"}
+_STANDARD = {
+    STANDARD_PREFIXES["rdf"]: "type first rest value subject predicate object nil List Property Statement Bag Seq Alt"
+    " langString HTML XMLLiteral JSON",
+    STANDARD_PREFIXES["rdfs"]: "label comment subClassOf subPropertyOf domain range seeAlso isDefinedBy member Class"
+    " Resource Literal Datatype Container ContainerMembershipProperty",
+    STANDARD_PREFIXES["skos"]: "prefLabel altLabel hiddenLabel definition note changeNote editorialNote example"
+    " historyNote scopeNote notation broader broaderTransitive narrower narrowerTransitive related semanticRelation"
+    " mappingRelation broadMatch narrowMatch closeMatch exactMatch relatedMatch inScheme hasTopConcept topConceptOf"
+    " member memberList Concept ConceptScheme Collection OrderedCollection",
+}
+"""The terms of vocabularies of the W3C, by namespace."""
 
 
 class IriName(NamedTuple):
@@ -65,8 +76,8 @@ def is_corrected(text: str) -> bool:
 def unknown_names(stores: Stores, text: str) -> list[str]:
     """Return a sentence for each IRI of the KB's vocabulary or nodes that a query uses and the KB lacks.
 
-    The vocabulary is ``type:``, ``rel:``, ``attr:`` and ``text:``. Nodes are those of a KB without an RDF source. The
-    sentences have the closest names.
+    The same for terms of RDF, RDFS and SKOS that these do not define. The vocabulary is ``type:``, ``rel:``, ``attr:``
+    and ``text:``. Nodes are those of a KB without an RDF source. The sentences have the closest names.
     """
     problems = []
     for error in _errors(stores, text):
@@ -141,6 +152,9 @@ def _names(schema: Schema, written: str, iri: str) -> Iterator[tuple[str, IriNam
     space, sign, local = iri[len(schema.base) :].partition("/")
     if iri.startswith(schema.base) and sign and local and "/" not in local:
         yield iri, IriName(written, iri, urllib.parse.unquote(space), urllib.parse.unquote(local))
+    namespace = next((one for one in _STANDARD if iri.startswith(one)), "")
+    if namespace and not iri[len(namespace) :].startswith("_"):  # rdf:_1, rdf:_2, ...
+        yield iri, IriName(written, iri, namespace, iri[len(namespace) :])
 
 
 def _error(stores: Stores, name: IriName) -> KbError | None:
@@ -150,7 +164,7 @@ def _error(stores: Stores, name: IriName) -> KbError | None:
     if known is not None:
         if name.local in known or iri_escape(name.local) in known:
             return None
-        return UnknownNameError(_KINDS[name.space], name.local, known, name.written)
+        return UnknownNameError(_KINDS.get(name.space, "term"), name.local, known, name.written)
     if schema.rdf_source or name.space not in {t.name for t in schema.node_types}:
         return None
     return None if stores.nodes.by_key(name.space, [name.local])[0] else _node_error(stores, name)
@@ -158,6 +172,8 @@ def _error(stores: Stores, name: IriName) -> KbError | None:
 
 def _vocabulary(schema: Schema, name: IriName) -> set[str] | None:
     """Return the names of a kind; None if the name is not of the vocabulary."""
+    if name.space in _STANDARD:
+        return set(_STANDARD[name.space].split())
     if name.space not in _KINDS:
         return None
     if name.space == "text":

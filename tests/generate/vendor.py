@@ -165,7 +165,7 @@ _BUNDLER = "esbuild@0.28.2"
 _BUNDLES = {
     "fcose": 'require("cytoscape-fcose");\n',  # it registers itself with the global ``cytoscape``
     "codemirror": """
-export { autocompletion, closeCompletion } from "@codemirror/autocomplete";
+export { acceptCompletion, autocompletion, closeCompletion } from "@codemirror/autocomplete";
 export { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 export { HighlightStyle, StreamLanguage, bracketMatching, syntaxHighlighting } from "@codemirror/language";
 export { EditorState, Prec, StateEffect, StateField } from "@codemirror/state";

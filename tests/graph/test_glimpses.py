@@ -11,10 +11,10 @@ from kbkit.kb import KnowledgeBase
 @pytest.mark.parametrize(
     ("query", "first"),
     [
-        ("Which countries border Nepal?", "has a land border with: Nepal, "),
+        ("Which countries border Nepal?", "has a land border with (6): Nepal, "),
         ("countries where Hindi is spoken", "has the official or national language: "),
         ("big country by area", "area (km²) 3,287,263"),
-        ("members of the Commonwealth of Nations", "is a member of: Commonwealth of Nations, "),
+        ("members of the Commonwealth of Nations", "is a member of (10): Commonwealth of Nations, "),
         ("what they pay with: Indian rupees", "uses: Indian rupee"),
         ("of the in", "official name Republic of India; has a land border"),
         ("", "official name Republic of India; has a land border"),

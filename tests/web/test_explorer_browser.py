@@ -237,6 +237,11 @@ def test_a_filter_keeps_hits_and_answers_and_is_removed_by_itself(tab: Tab) -> N
     filters.nth(1).click()
     page.wait_for_load_state("networkidle")
     assert page.locator("[name=within]").input_value() == "(country{area_km2 > 1000000})"
+    page.locator("#search-names-box").fill("Rhine")  # another text drops the filters, unless they are set with it
+    page.get_by_label("Within").fill("river")
+    page.locator("#search-names-box").press("Enter")
+    page.wait_for_url("**/search?q=Rhine&*")
+    assert [page.locator(f"[name={name}]").input_value() for name in ("type", "within")] == ["", "river"]
 
 
 def test_namesakes_are_told_apart_on_every_page(browser: Any, tmp_path: Path) -> None:
@@ -441,7 +446,7 @@ def test_hits_are_graded_by_keys_and_resumed(browser: Any, world_kb: Path, tmp_p
         page.wait_for_function("() => document.activeElement.name === 'note'")
         page.keyboard.type("not sure 2")
         page.keyboard.press("Enter")
-        page.locator(".hit:nth-child(10)").get_by_text("Note saved").wait_for()
+        page.locator(".hit:nth-child(10)").get_by_text("Saved").wait_for()
         withdrawn = labels.grades("ann")["1", pool[9]]
         assert (withdrawn.mark, withdrawn.note) == (None, "not sure 2")
         page.wait_for_load_state("networkidle")  # a reload that meets a request of the page is aborted
@@ -459,7 +464,7 @@ def test_hits_are_graded_by_keys_and_resumed(browser: Any, world_kb: Path, tmp_p
         assert page.locator(".graded h1").inner_text() == "long rivers in Asia"
         page.locator(".hit:nth-child(3) [name=note]").fill("left")
         page.locator(".hit:nth-child(5)").click()
-        page.locator(".hit:nth-child(3)").get_by_text("Note saved").wait_for()
+        page.locator(".hit:nth-child(3)").get_by_text("Saved").wait_for()
         assert labels.grades("ann")["1", pool[2]].note == "left"
         assert tab.wrong == []
         page.locator(".hit:nth-child(5)").focus()
@@ -525,7 +530,7 @@ def test_notes_and_marks_are_saved_apart(browser: Any, world_kb: Path, tmp_path:
             return hits.nth(at).get_by_label(re.compile("^Note on"))
 
         def saved(at: int) -> None:
-            hits.nth(at).get_by_text("Note saved").wait_for()
+            hits.nth(at).get_by_text("Saved").wait_for()
 
         for path in ("/label/1?annotator=dan", "/label/disagreements?who=dan"):
             tab.go(path)
@@ -565,9 +570,9 @@ def test_notes_and_marks_are_saved_apart(browser: Any, world_kb: Path, tmp_path:
         page.get_by_text("Judge the rows").first.click()
         rows = page.locator(".judged .record")
         rows.nth(0).get_by_role("checkbox").check()
-        rows.nth(0).get_by_text("Note saved").wait_for()
+        rows.nth(0).get_by_text("Saved").wait_for()
         rows.nth(1).locator(".note").fill("doubtful")
-        rows.nth(1).get_by_text("Note saved").wait_for()
+        rows.nth(1).get_by_text("Saved").wait_for()
         found = axe.Axe().run(page).response["violations"]
         assert [(v["id"], node["html"]) for v in found for node in v["nodes"]] == []
         names = rows.locator(".node").all_inner_texts()[:2]

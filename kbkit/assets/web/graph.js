@@ -46,7 +46,7 @@ kbkit.Graph = class {
     return [
       ...nodes.map((node, i) => ({
         data: { id: `n${i}`, i, colour: this.looks.colours[i] ?? node.colour, r: 2 * (this.looks.radii[i] ?? RADII[node.level]) },
-        classes: node.level === 0 ? "centre" : "",
+        classes: node.level === 0 || node.marked ? "centre" : "",
       })),
       ...groups.map((group, g) => ({ data: { id: `g${g}`, g, r: 16 }, classes: "group" })),
       ...groups.map((group, g) => ({ data: { id: `l${g}`, source: `n${group.node}`, target: `g${g}` }, classes: "tie" })),
@@ -69,6 +69,7 @@ kbkit.Graph = class {
     this.cy.style([
       { selector: "node", style: { width: "data(r)", height: "data(r)", "background-color": "data(colour)", "border-width": 1.5, "border-color": this.look.ground, "overlay-opacity": 0 } },
       { selector: ".centre, .chosen", style: { "border-width": 3, "border-color": this.look.ink } },
+      { selector: ".pinned", style: { "border-width": 3, "border-style": "double", "border-color": this.look.ink } },
       { selector: ".group", style: { "background-color": this.look.ground, "border-width": 1.5, "border-style": "dashed", "border-color": this.look.soft } },
       { selector: "edge", style: { width: 1.2, "line-color": colour("--line"), "curve-style": "straight", "target-arrow-shape": "data(on)", "source-arrow-shape": "data(back)", "target-arrow-color": colour("--arrow"), "source-arrow-color": colour("--arrow"), "arrow-scale": 0.7, "overlay-opacity": 0 } },
       { selector: ".tie", style: { "line-style": "dashed", "target-arrow-shape": "none", "source-arrow-shape": "none" } },
@@ -228,7 +229,7 @@ kbkit.Graph = class {
       shown.layout({
         name: "fcose", quality: "default", randomize: true, animate: false, fit: false, packComponents: true,
         nodeSeparation: 90, idealEdgeLength: 90, nodeRepulsion: 9000, gravity: 0.3, numIter: 2500,
-        nodeDimensionsIncludeLabels: false,
+        nodeDimensionsIncludeLabels: false, tilingPaddingVertical: 24, tilingPaddingHorizontal: 130, // names of nodes without lines
       }).run();
       Math.random = random;
     }
@@ -253,8 +254,11 @@ kbkit.Graph = class {
     this.data.nodes.forEach(({ hop }, i) => this.visible[i] && add(hop, `n${i}`));
     this.data.groups.forEach((group, g) => this.visible[group.node] && this.rest(group) && add(this.data.nodes[group.node].hop + 1, `g${g}`));
     for (const [hop, column] of columns) {
+      const room = (id) => 60 * Math.max(1, this.cy.$id(id).data("r") / 20); // large dots need more
+      const places = [0];
+      column.slice(1).forEach((id, i) => places.push(places[i] + (room(column[i]) + room(id)) / 2));
       column.forEach((id, place) => {
-        const across = (place - (column.length - 1) / 2) * 60;
+        const across = places[place] - places.at(-1) / 2;
         this.cy.$id(id).position(this.tall ? { x: across, y: hop * 160 } : { x: hop * 160, y: across });
       });
     }
@@ -362,7 +366,7 @@ kbkit.Graph = class {
       spots.set(node.id(), [x, y, r]);
       dots.push([x, y, r]);
     });
-    const rank = (i) => (data.nodes[i].level === 0 ? 3e6 : 0) + (i === focus ? 2e6 : 0)
+    const rank = (i) => (data.nodes[i].level === 0 || data.nodes[i].marked ? 3e6 : 0) + (i === focus ? 2e6 : 0)
       + (focus !== null && this.near[focus].has(i) ? 1e6 : 0)
       + (this.looks.radii[i] ?? 0) * 1e4 + this.near[i].size; // large dots first
     const labels = [];
@@ -378,14 +382,14 @@ kbkit.Graph = class {
       const important = node.level === 0 || i === focus;
       const label = {
         ...spot(spots.get(`n${i}`)), text: narrow && !important && !data.layered ? node.brief : node.label,
-        brief: node.brief, size: node.level === 0 ? 14 : 12, bold: important, always: important,
-        colour: look.ink, faint, away: node.level === 0 && this.near[i].size > 4 ? [0, 1] : this.away(spots, `n${i}`, this.near[i]),
+        brief: node.brief, size: node.level === 0 ? 14 : 12, bold: important || node.marked, always: important,
+        colour: look.ink, faint, beside: this.layout === "layered" && !data.layered && !this.tall, away: node.level === 0 && this.near[i].size > 4 ? [0, 1] : this.away(spots, `n${i}`, this.near[i]),
       };
       if (important) labels.unshift(label);
       else labels.push(label);
     }
     const lines = this.lines();
-    const used = new Map();
+    const [used, once] = [new Map(), new Set()];
     const bendOf = (line) => ((line.data("bend") ?? 0) / 2) * cy.zoom();
     const segments = lines.map((line) => {
       const { s, t } = data.edges[line.data("e")];
@@ -417,10 +421,13 @@ kbkit.Graph = class {
       const points = loop ? [[loop.x, loop.y]] : SHARES.map((share) => kbkit.along(a, b, bendOf(line), share));
       const clear = points.map((at) => [over ? Infinity : clearOf(e, at), at]);
       const own = clear.filter(([room]) => room > APART).map(([, at]) => at);
-      // In a drawing of paths every line has a name: where no place is its own, the one that is least like another's.
-      const others = data.layered || loop ? clear.filter(([room]) => room <= APART).sort(([a], [b]) => b - a).map(([, at]) => at) : [];
+      // In a drawing of paths with room every line has a name: where no place is its own, the one that is least like another's.
+      const others = (data.layered && !this.tall) || loop ? clear.filter(([room]) => room <= APART).sort(([a], [b]) => b - a).map(([, at]) => at) : [];
       const along = [...own, ...others];
       if (!along.length) return;
+      const told = `${gapOf(data, e)} ${text}`; // between two rows, a relation is named once
+      if (this.tall && data.layered && !over && once.has(told)) return;
+      once.add(told);
       const label = { along, text, brief: names.length > 1 ? `${names.length} relations` : halved(text), size: over ? 12 : 10.5, colour: over ? look.ink : look.soft, always: over };
       if (over) labels.unshift(label);
       else onLines.push([own.length, label]);
@@ -459,7 +466,7 @@ kbkit.Graph = class {
       if (at) [dx, dy, count] = [dx + x - at[0], dy + y - at[1], count + 1];
     }
     const long = Math.hypot(dx, dy);
-    return long ? [dx / long, dy / long] : [0, 1];
+    return long ? [dx / long, dy / long] : [Number(!count), Number(count > 0)];
   }
 };
 

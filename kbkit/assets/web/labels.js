@@ -4,7 +4,7 @@ var kbkit = globalThis.kbkit ?? {};
 
 // Draw labels in order of importance, each at its first free place, if possible off the `lines`, [[x, y], [x, y]]. A label
 // has x, y and r of its dot, or `along`: points [x, y] on which it may lie; text (lines joined by \n), brief (another text
-// for where there is little room), size, colour, bold, faint, away ([x, y], the preferred direction), and `always`: draw it even if no place
+// for where there is little room), size, colour, bold, faint, away ([x, y], the preferred direction), beside (only to the right of its dot), and `always`: draw it even if no place
 // is free. `dots` are [x, y, r]. Returns the labels drawn, each with its text, its box (left, top, right, bottom), and
 // whether it covers a line.
 kbkit.drawLabels = (canvas, labels, dots, halo, font, lines = []) => {
@@ -57,7 +57,7 @@ kbkit.drawLabels = (canvas, labels, dots, halo, font, lines = []) => {
   pen.globalAlpha = 1;
   return drawn;
 
-  function places({ x, y, r, along, size, away = [0, 1] }, text) {
+  function places({ x, y, r, along, size, beside, away = [0, 1] }, text) {
     const rows = text.split("\n");
     const [w, h, gap] = [Math.max(...rows.map((row) => pen.measureText(row).width)) + 4, size * 1.25 * rows.length, r + 2];
     if (along) return along.map(([at, down]) => [at - w / 2, down - h / 2, at + w / 2, down + h / 2]);
@@ -71,6 +71,7 @@ kbkit.drawLabels = (canvas, labels, dots, halo, font, lines = []) => {
       [-0.5, 0.5, [x - gap * 0.7 - w, y + gap * 0.7, x - gap * 0.7, y + gap * 0.7 + h]],
       [-0.5, -0.5, [x - gap * 0.7 - w, y - gap * 0.7 - h, x - gap * 0.7, y - gap * 0.7]],
     ];
+    if (beside) return [sides[0][2]];
     const fit = ([dx, dy]) => dx * away[0] + dy * away[1];
     return sides.sort((a, b) => fit(b) - fit(a)).map((side) => side[2]);
   }

@@ -65,7 +65,7 @@ kbkit.showNode = (panel, data, i, go, close, grow) => {
     const list = element("ul", {}, ...nodes.slice(0, LISTED).map(item));
     if (nodes.length > LISTED) {
       const more = element("li", {}, element("button", {
-        class: "link soft",
+        class: "link",
         click: () => more.replaceWith(...nodes.slice(LISTED).map(item)),
       }, `${nodes.length - LISTED} more`));
       list.append(more);

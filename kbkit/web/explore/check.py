@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import threading
 import zlib
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,6 +16,7 @@ from starlette.responses import RedirectResponse, Response
 from kbkit.benchmarks.people.data_review import DECISIONS, DataReview
 from kbkit.display.render import cell
 from kbkit.display.reports import PageSection, ReportPage
+from kbkit.english.headings import figure
 from kbkit.errors import KbError, plural
 from kbkit.graph.nodes import degrees_of_all
 from kbkit.graph.suspicions import KINDS
@@ -56,9 +59,12 @@ class _Check:
     def __init__(self, site: Site) -> None:
         self._site = site
         self._review = DataReview(site.kb.workspace.folder / "check")
+        self._comparing = threading.Lock()
+        self._compared: pl.DataFrame | None = None
 
     def page(self, request: Request) -> Response:
-        """Show the findings by kind."""
+        """Show the findings by kind; pairs of nodes, which take seconds, are compared meanwhile."""
+        threading.Thread(target=self._compare, daemon=True).start()
         return self._site.page(
             "check.html",
             request,
@@ -92,8 +98,11 @@ class _Check:
         for values in frame.iter_rows(named=True):
             node = nodes[values["id"]]
             known = given.get((*_stem(one), f"{node.type}#{node.key}"))
-            rows.append((node, [cell(values[name]) for name in told], known))
-        return self._site.page("check_rows.html", request, of=at, one=one, rows=rows, told=told, most=_JUDGED)
+            rows.append((node, [cell(figure(name, values[name])) for name in told], known))
+        numeric = [name for name in told if frame.schema[name].is_numeric()]
+        return self._site.page(
+            "check_rows.html", request, of=at, one=one, rows=rows, told=told, numeric=numeric, most=_JUDGED
+        )
 
     def judge(self, request: Request) -> Response:
         """Save whether a row of a finding is fine, with its note."""
@@ -252,9 +261,16 @@ class _Check:
         given = [decided.get(pair) for pair in pairs.select(_PAIR).iter_rows()]
         return pairs.with_columns(decision=pl.Series(given, dtype=pl.String))
 
-    @cached_property
+    @property
     def _pairs(self) -> pl.DataFrame:
-        return self._site.kb.duplicates()
+        with self._comparing:  # once for all requests
+            if self._compared is None:
+                self._compared = self._site.kb.duplicates()
+            return self._compared
+
+    def _compare(self) -> None:
+        with contextlib.suppress(KbError):  # which the page of the pairs shows
+            _ = self._pairs
 
     @cached_property
     def _found(self) -> dict[str, list[dict[str, Any]]]:

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from kbkit.web.explore.site import Site
 
 _PATH = "/graph"
-_STEP = 25
-"""Neighbours that a click on "+N more" adds."""
+_STEP, _FEW = 25, 6
+"""Neighbours that a click on "+N more" adds, and how few it leaves for no other click."""
 _KNOWN = 12
 _MOST = 40
 """Maximum number of opened nodes, and of relations with more neighbours than at first."""
@@ -62,7 +62,7 @@ class _State:
     def with_more(self, reference: str, rest: Rest) -> _State:
         known = {entry[:3]: entry[3] for entry in self.more}
         group = (reference, rest.relation, rest.direction)
-        known[group] = known.get(group, 0) + min(_STEP, rest.neighbours)
+        known[group] = known.get(group, 0) + (rest.neighbours if rest.neighbours < _STEP + _FEW else _STEP)
         return _State(self.node, self.opened, tuple((*entry, count) for entry, count in known.items()))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import tempfile
 from pathlib import Path
@@ -179,6 +180,8 @@ class _Label:
         problems: dict[str, KbError] = {}
         types = self._types()
         before = len(self._labels.queries())
+        if not given["annotator"]:
+            return self._form(request, given, KbError("Write your name as the annotator"), "\n".join(lines))
         if not lines:
             problems[""] = KbError("There are no queries", "Write one per line")
         elif len(lines) > _MOST_QUERIES:
@@ -186,7 +189,8 @@ class _Label:
             return self._form(request, given, KbError(f"{len(lines)} queries are too many", hint), "\n".join(lines))
         for line in lines:
             try:
-                text, _, kind = line.rpartition("\t")
+                *_, kind = re.split(r"\t|\s\|\s", line)
+                text = line.removesuffix(kind).rstrip("\t |")
                 if kind not in types:
                     text, kind = line, given["type"]
                 if self._known(text, {**given, "type": kind}) is None:

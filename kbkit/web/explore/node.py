@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.responses import RedirectResponse
 
+from kbkit.display.node_data import edge_attributes, shown_name
 from kbkit.display.places import coordinates
 from kbkit.display.render import cell
 from kbkit.english.headings import attribute_heading, figure, relation_heading
+from kbkit.stores.folding import caseless
 from kbkit.web.explore import links
 
 if TYPE_CHECKING:
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.routing import Route
 
-    from kbkit.display.node_data import NodeData
+    from kbkit.display.node_data import Neighbor, NodeData
     from kbkit.web.explore.site import Site
 
 _FIRST, _NEXT = 10, 50
@@ -52,6 +54,9 @@ class _Node:
         """Show a node."""
         kb, whole = self._site.kb, bool(request.query_params.get("all"))
         data = kb.page(links.reference(request), _FIRST).data
+        for group in data["relations"]:
+            if group["count"] <= _FIRST:  # all are shown
+                group["neighbors"] = _ordered(group["neighbors"])
         kind, key = _parts(data["reference"], kb.stores.nodes.row(data["id"]).type)
         related = kb.related(data["id"], _SIMILAR).select("type", "key", "name").rows() if kb.has("embeddings") else []
         texts = data["texts"]
@@ -99,6 +104,16 @@ class _Node:
             heading=attribute_heading,
             figure=figure,
         )
+
+
+def _ordered(neighbors: list[Neighbor]) -> list[Neighbor]:
+    """Return neighbours by an attribute of their edges that numbers them from 1, or else by name."""
+    for name in edge_attributes(neighbors[0]):
+        if all(type(one.get(name)) is int for one in neighbors):
+            ordered = sorted(neighbors, key=lambda one: one[name])
+            if [one[name] for one in ordered] == list(range(1, len(ordered) + 1)):
+                return ordered
+    return sorted(neighbors, key=lambda one: caseless(shown_name(one)))
 
 
 def _parts(reference: str, kind: str) -> tuple[str, str]:

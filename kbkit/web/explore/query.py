@@ -153,7 +153,8 @@ class _Query:
         """Return the graph of a result as the scripts read it."""
         _refuse_foreign(request)
         state, kept = self._asked_result(request)
-        content = query_drawings.graph_content(self._site, kept, state)
+        most = links.number(request, "nodes", query_drawings.FIRST_NODES, 1, query_drawings.MOST_NODES)
+        content = query_drawings.graph_content(self._site, kept, state, most)
         return JSONResponse(content, headers={"Cache-Control": "no-store"})
 
     def chart(self, request: Request) -> Response:

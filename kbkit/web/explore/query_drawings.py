@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
     from kbkit.web.explore.site import Site
 
-MOST_NODES, MOST_POINTS = 120, 20_000
-"""Maximum number of nodes of a graph, and of rows of a chart."""
+FIRST_NODES, MOST_NODES, MOST_POINTS = 120, 480, 20_000
+"""Number of nodes of a graph at first and at most, and maximum number of rows of a chart."""
 _READ = 2_000
 """Rows whose nodes are looked up for a graph."""
 ENDS = ("id", "head", "tail")
 """Columns of SQL whose numbers are nodes."""
 
 
-def graph(site: Site, kept: KeptResult, state: ResultState) -> SubgraphDrawing:
-    """Return the nodes of a result: of an expression with the proofs of its answers, else with the edges between them.
+def graph(site: Site, kept: KeptResult, state: ResultState, most: int) -> SubgraphDrawing:
+    """Return the first nodes of a result: answers of an expression with their proofs, others with their edges.
 
     Raises :class:`KbError` if the result has no nodes.
     """
@@ -40,7 +40,7 @@ def graph(site: Site, kept: KeptResult, state: ResultState) -> SubgraphDrawing:
     found = list(dict.fromkeys(_nodes(site, kept, rows.head(_READ))))
     if not found:
         raise KbError("The result has no nodes to draw", "Select a column id (SQL), or variables of nodes (SPARQL)")
-    shown = found[:MOST_NODES]
+    shown = found[:most]
     omitted = max(len(found), rows.len() if kept.nodes else 0) - len(shown)
     title, proofs = "Nodes of the result", None
     if kept.outcome.language == "answers" and kept.outcome.value is not None and kept.nodes:
@@ -78,13 +78,19 @@ def _are_nodes(column: pl.Series, count: int) -> bool:
     return isinstance(low, int) and isinstance(high, int) and low >= 0 and high < count
 
 
-def graph_content(site: Site, kept: KeptResult, state: ResultState) -> dict[str, Any]:
-    """Return a graph as the scripts read it, with the addresses of the nodes' pages and of its files."""
-    drawing = graph(site, kept, state).drawing()
+def graph_content(site: Site, kept: KeptResult, state: ResultState, most: int = FIRST_NODES) -> dict[str, Any]:
+    """Return a graph as the scripts read it, with the addresses of the nodes' pages, and how many more can be drawn.
+
+    The answers of an expression are marked, apart from the other nodes of their proofs.
+    """
+    made = graph(site, kept, state, most)
+    drawing = made.drawing()
     shown = site.drawn(drawing)
-    for node, (kind, key) in zip(shown["nodes"], drawing.nodes.select("type", "key").iter_rows(), strict=True):
+    rows = drawing.nodes.select("id", "type", "key").iter_rows()
+    for node, (number, kind, key) in zip(shown["nodes"], rows, strict=True):
         node.update(command="", page=links.node(kind, key), graph=links.page("/graph", node=f"{kind}#{key}"))
-    return shown
+        node["marked"] = number in made.marked
+    return {**shown, "more": min(MOST_NODES, most + made.omitted) if most < MOST_NODES and made.omitted else 0}
 
 
 def chart_content(site: Site, kept: KeptResult, state: ResultState, columns: list[int]) -> dict[str, Any]:

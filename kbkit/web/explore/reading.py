@@ -12,7 +12,8 @@ from starlette.responses import RedirectResponse
 
 from kbkit.answers.parse import parse
 from kbkit.answers.syntax_tree import Aggregate, Filter, Superlative
-from kbkit.english.headings import attribute_heading
+from kbkit.display.render import cell
+from kbkit.english.headings import attribute_heading, figure
 from kbkit.english.types import type_noun, type_plural
 from kbkit.errors import KbError
 from kbkit.executor.languages import is_question
@@ -99,6 +100,7 @@ class _Reading:
             "reading.html",
             request,
             reply=known,
+            value=_value(known),
             filtered=filtered,
             is_question=asks or (is_prose and not missed and not all("#" in one.meaning for one in read.matches)),
             is_name=bool(len(self._site.kb.stores.nodes.called(question))),
@@ -142,10 +144,10 @@ class _Reading:
         return named if len(named) == 2 and not (read.answers is not None and read.is_sure) else []
 
     def choose(self, request: Request) -> Response:
-        """Remember the reading that a person chose for a question, and show its answers."""
+        """Remember the reading that a person chose or wrote for a question, and show its answers."""
         form = request.state.form
-        question = form.get("q", "")
-        self._site.kb.choose(self._site.kb.ask(question), form.get("expression", ""))
+        question = form.get("question", "")
+        self._site.kb.choose(self._site.kb.ask(question), form.get("q", ""), own=True)
         return RedirectResponse(f"/search?{urlencode({'q': question})}", 303)
 
     def forget(self, request: Request) -> Response:
@@ -160,6 +162,11 @@ def _unanswered(known: AskReply, read: AskResult, missed: list[str]) -> AskReply
     words = ", ".join(f'"{one}"' for one in missed)
     refusal = f"Not answered: {words or 'the question'} is not read"
     return replace(known, is_answered=False, refusal=refusal, others=read.offered(_OTHERS))
+
+
+def _value(known: AskReply) -> str:
+    """Return the value of a reply with separators if it is a large number."""
+    return cell(figure("", known.value)) if type(known.value) in (int, float) else known.value_text
 
 
 def _decisive(known: AskReply) -> dict[int, str]:

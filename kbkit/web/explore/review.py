@@ -35,6 +35,12 @@ _CHOICES = {
     reviews.NODES: "nodes of its own",
     reviews.OMIT: "left out",
 }
+_OFFERS = {
+    "column": "link to",
+    "key": "use as key:",
+    "name": "use as name:",
+    reviews.MERGE: "merge rows with the same key",
+}
 _FIXED = {reviews.KEY: "key", reviews.NAME: "name", reviews.OTHER: "type, relation or other names"}
 
 
@@ -70,6 +76,8 @@ class _Review:
             "review": self._review,
             "tables": tables,
             "targets": [table.name for table in tables if table.type],
+            "guesses": [] if self._is_building() else self._review.guesses(),
+            "offers": _OFFERS,
             "choices": _CHOICES,
             "fixed": _FIXED,
             "problem": problem or said(self._problem),
@@ -86,7 +94,7 @@ class _Review:
 
     def correct(self, request: Request) -> Response:
         """Apply a correction; return the review with it, or with the reason why not."""
-        form, problem = request.state.form, ""
+        form, problem, self._problem = request.state.form, "", None
         what, table, column, value = (form.get(name, "") for name in ("what", "table", "column", "value"))
         try:
             self._review.correct(what, table, column, value)
@@ -96,6 +104,7 @@ class _Review:
 
     def undo(self, request: Request) -> Response:
         """Take the last correction back."""
+        self._problem = None
         self._review.undo()
         return self._pages.page("review_tables.html", request, **self._values(""))
 
@@ -116,8 +125,8 @@ class _Review:
         answer = self._pages.page(
             "review_tables.html" if not values["building"] else "review_progress.html", request, **values
         )
-        if not values["building"]:  # it failed
-            answer.headers["HX-Retarget"] = "#review"
+        if not values["building"]:  # it failed: the tables fill the part of the page that the progress is in
+            answer.headers.update({"HX-Retarget": "#review", "HX-Reswap": "innerHTML"})
         return answer
 
     def _is_building(self) -> bool:

@@ -41,6 +41,8 @@ _SCORES = ("bm25", "dense", "multivector", "relational")
 _FACETED = 200
 """Hits that are counted by type."""
 _FACETS_SECONDS = 0.5
+_COUNTS = (10, 20, 50, 100, 200)
+"""Numbers of hits that a person can ask for."""
 _MISSPELT = 0.8
 """Least similarity of a misspelt word of a name."""
 
@@ -103,6 +105,9 @@ class _Search:
             modes=self._modes(),
             compared=[mode for mode in _COMPARED if mode in self._modes()],
             found=found,
+            asks=is_question(asked["q"]) and self._site.kb.has("adjacency"),
+            counts=_COUNTS,
+            more=next((count for count in _COUNTS if count > asked["k"]), 0) if len(found or ()) == asked["k"] else 0,
             nameless=nameless,
             meant=_named(found or [], asked["q"], _MISSPELT) if nameless else None,
             named=self._site.vocabulary.names(asked["q"], None, asked["k"]) if problem else (),

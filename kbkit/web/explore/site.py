@@ -124,6 +124,7 @@ class Pages:
         )
         made.filters.update(
             number=lambda value: f"{value:,}",
+            kind=_kind,
             cell=cell,
             snippet=_snippet,
             marked=_marked,
@@ -346,9 +347,11 @@ class _PageSpeller(PythonSpeller):
     """Hints for a person at a page, where the only option to set is that of the command."""
 
     def option(self, option: Option) -> str:
-        """Spell the time limit as the option of the command, and the language as the choice on the page."""
+        """Spell the time limit as the option of the command, and other options as the choices on the page."""
         if option.name == "language":
             return f"the language {option.value.capitalize()}"
+        if option.name == "merge_duplicates":
+            return "“Merge rows with the same key”"
         return "kbkit explore --timeout" if option.name == "timeout" else super().option(option)
 
     def command(self, command: Command) -> str:
@@ -360,6 +363,11 @@ class _PageSpeller(PythonSpeller):
 
 
 _SCREENS = ("search", "graph")
+_WORDS = {
+    "VARCHAR[": "list of texts", "VARCHAR": "text", "BIGINT": "integer", "INTEGER": "integer", "DOUBLE": "number",
+    "BOOLEAN": "true or false", "TIMESTAMP": "date and time",
+}  # fmt: skip
+"""Types of SQL in words, by how they start."""
 _SPELLER = _PageSpeller()
 
 
@@ -368,6 +376,11 @@ def _shown(value: Any) -> Any:
     if isinstance(value, str) and not isinstance(value, Markup):
         return clean(value)
     return value
+
+
+def _kind(sql_type: str) -> str:
+    """Return a type of SQL in the words that statistics of a column have for it."""
+    return next((words for start, words in _WORDS.items() if sql_type.upper().startswith(start)), sql_type.lower())
 
 
 def _snippet(text: str | None) -> Markup:

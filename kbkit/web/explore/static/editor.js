@@ -39,7 +39,7 @@
     "&.cm-focused .cm-matchingBracket": { backgroundColor: "var(--edge)", color: "inherit" },
     ".cm-tooltip": { color: "var(--ink)", backgroundColor: "var(--raised)", border: "1px solid var(--line)" },
     ".cm-tooltip-autocomplete ul li[aria-selected]": { color: "var(--on-main)", background: "var(--main)" },
-    ".cm-completionDetail": { color: "var(--soft)", fontStyle: "normal" },
+    ".cm-completionDetail": { color: "var(--soft)", fontStyle: "normal", fontFamily: "system-ui, sans-serif", marginInlineStart: "1.5em" },
     "li[aria-selected] .cm-completionDetail": { color: "inherit" },
     ".wrong": { textDecoration: "underline wavy var(--problem)", textDecorationSkipInk: "none" },
     ".wrong-line": { backgroundColor: "color-mix(in srgb, var(--problem) 12%, transparent)" },
@@ -126,7 +126,7 @@
     state: EditorState.create({
       doc: box.value,
       extensions: [
-        Prec.highest(keymap.of([{ key: "Mod-Enter", run }])),
+        Prec.highest(keymap.of([{ key: "Mod-Enter", run }, { key: "Tab", run: kbkit_codemirror.acceptCompletion }])),
         autocompletion({ override: [complete], icons: false, activateOnTypingDelay: 150 }),
         history(),
         bracketMatching(),

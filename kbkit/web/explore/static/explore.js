@@ -86,6 +86,8 @@
     } else if (key === "Enter" && !list.hidden && count && marked(target) >= 0) {
       event.preventDefault();
       take(target, options(list)[marked(target)]);
+    } else if (key === "Tab" && !event.shiftKey && target.dataset.names === "fill" && !list.hidden && (count === 1 || marked(target) >= 0)) {
+      take(target, options(list)[Math.max(marked(target), 0)]); // and the focus moves on
     } else if (key === "Escape" && !list.hidden) {
       event.preventDefault();
       show(target, false);
@@ -100,6 +102,17 @@
       event.preventDefault();
       take(input, option);
       input.focus();
+    }
+  });
+
+  // Another text drops the filters of the one before, unless they were set with it.
+  document.addEventListener("formdata", ({ target, formData }) => {
+    const before = target.dataset.anew === undefined ? "" : target.elements.q.defaultValue.trim();
+    if (!before || before === formData.get("q").trim()) return;
+    for (const name of target.dataset.anew.split(" ")) {
+      const { options, defaultValue } = target.elements[name];
+      const known = options ? ([...options].find((option) => option.defaultSelected) ?? options[0]).value : defaultValue;
+      if (formData.get(name) === known) formData.set(name, "");
     }
   });
 

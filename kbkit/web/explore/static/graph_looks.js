@@ -4,7 +4,7 @@ var kbkit = globalThis.kbkit ?? {};
 
 const NONE = "#7d858f"; // of nodes without a value
 const RAMP = ["#3b6ea5", "#2a8f82", "#b3860f", "#c8461e"]; // from low to high
-const [SMALLEST, LARGEST] = [2.5, 22]; // radii of nodes by a value
+const [SMALLEST, LARGEST, WITHOUT] = [2.5, 22, 4]; // radii of nodes by a value, the last of those without one
 const NAMED = 9; // values with a colour of their own
 
 // The positions in rings by distance from the first node, each node near the one that leads to it.
@@ -47,7 +47,7 @@ kbkit.looksOf = (data, { size, colour }) => {
     const { low, high } = scaled(large.values);
     // The area is proportional to the value, as a person reads it; values below 0 have no area.
     const share = (value) => (low >= 0 ? value / (high || 1) : (value - low) / (high - low || 1));
-    data.nodes.forEach((_, i) => (looks.radii[i] = i in large.values ? Math.max(SMALLEST, LARGEST * Math.sqrt(share(large.values[i]))) : SMALLEST));
+    data.nodes.forEach((_, i) => (looks.radii[i] = i in large.values ? Math.max(SMALLEST, LARGEST * Math.sqrt(share(large.values[i]))) : WITHOUT));
     looks.size = { heading: large.heading, low, high, isArea: low >= 0 };
   }
   if (hue?.numbers) {

@@ -50,7 +50,7 @@
       data.nodes.forEach(({ key, parent }, i) => {
         const at = pinned.get(key) ?? before.get(key) ?? before.get(data.nodes[parent]?.key);
         if (at) graph.cy.$id(`n${i}`).position({ ...at });
-        if (pinned.has(key)) graph.cy.$id(`n${i}`).lock();
+        if (pinned.has(key)) graph.cy.$id(`n${i}`).lock().addClass("pinned");
       });
     }
     if (before.size) graph.place(true);
@@ -103,7 +103,7 @@
     data.nodes.forEach(({ key }, i) => {
       if (!pinned.has(key)) return;
       pinned.set(key, { ...graph.cy.$id(`n${i}`).position() });
-      graph.cy.$id(`n${i}`).lock();
+      graph.cy.$id(`n${i}`).lock().addClass("pinned");
     });
   }
 
@@ -145,7 +145,7 @@
   function hide() {
     keep("hide", [...filters.querySelectorAll("input")].filter((box) => !box.checked).map((box) => box.value));
     look();
-    if (typeof graph.layout === "function") graph.arrange(true); // else the rings would have gaps
+    if (graph.layout !== "force") graph.arrange(true); // else rings and columns would have gaps
   }
 
   // Apply the filters, colours and sizes of the address.
@@ -158,8 +158,9 @@
     graph.dress(looks);
     showLegend(data, looks);
     filters.closest("details").querySelector("summary").classList.toggle("on", hidden.size > 0);
-    const away = data.nodes.filter((node, i) => !graph.visible[i] && !graph.folded.has(i)).length;
-    summary.textContent = data.summary + (hidden.size ? `; ${away.toLocaleString("en")} nodes filtered out` : "");
+    const some = (on, all, name) => `${on.toLocaleString("en")} of ${all.toLocaleString("en")} ${name}`;
+    const joined = data.edges.filter(({ s, t }, e) => graph.visible[s] && graph.visible[t] && graph.relationsOf(e).length).length;
+    summary.textContent = hidden.size ? `${some(graph.visible.filter(Boolean).length, data.nodes.length, "nodes")}, ${some(joined, data.edges.length, "lines")}` : data.summary;
   }
 
   async function choose(field, name) {
@@ -174,6 +175,7 @@
       graph.data.values = values;
     }
     look();
+    if (graph.layout !== "force") graph.arrange(true); // large dots need more room
   }
 
   function showLegend(data, looks) {
@@ -247,10 +249,10 @@
     const actions = element("p", { class: "actions" }, element("a", { class: "button", href: node.page }, "Open page"));
     if (node.toggle) actions.prepend(element("button", { id: "toggle", click: () => go(node.toggle) }, node.opened ? "Collapse" : "Expand"));
     if (node.graph) actions.append(element("a", { class: "button", href: node.graph }, "Centre"));
-    const button = element("button", { id: "pin", "aria-pressed": String(pinned.has(node.key)), click: () => {
+    const button = element("button", { id: "pin", click: () => {
       pin(i, !pinned.has(node.key));
-      button.setAttribute("aria-pressed", String(pinned.has(node.key)));
-    } }, "Pin");
+      button.textContent = pinned.has(node.key) ? "Unpin" : "Pin";
+    } }, pinned.has(node.key) ? "Unpin" : "Pin");
     actions.append(button);
     panel.querySelector("h2").after(actions);
     const values = data.values.filter((one) => i in one.values && !one.name.startsWith("*"));
@@ -264,7 +266,7 @@
   function pin(i, on) {
     const dot = graph.cy.$id(`n${i}`);
     const { key } = graph.data.nodes[i];
-    dot.unlock();
+    dot.unlock().toggleClass("pinned", on);
     pinned.delete(key);
     if (!on) return;
     pinned.set(key, { ...dot.position() });

@@ -10,6 +10,15 @@
     box.focus();
   });
 
+  // Saving many queries takes seconds.
+  document.addEventListener("submit", ({ submitter }) => submitter?.dataset.busy && (submitter.textContent = submitter.dataset.busy));
+
+  // A form of several buttons: this one needs one of its fields only, whose message a browser shows beside it.
+  document.addEventListener("click", (event) => {
+    const needed = document.getElementById(event.target.dataset?.needs);
+    if (needed && !needed.reportValidity()) event.preventDefault();
+  });
+
   // The links to queries name the annotator who is typed, also before the server knows.
   document.getElementById("label-annotator")?.addEventListener("input", ({ target }) => {
     for (const link of document.querySelectorAll("#queries a")) {

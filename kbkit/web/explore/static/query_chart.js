@@ -2,27 +2,25 @@
 "use strict";
 globalThis.kbkit_drawChart = (form) => {
   const FEW = 40; // categories of an axis; others are left out, the largest stay
+  const [COLOURS, NAMED, OTHERS] = [10, 9, "other"]; // up to ten values of a colour have their own, of more the nine most frequent
   const place = document.getElementById("chart");
   const note = document.getElementById("chart-note");
-  const files = form.querySelector(".chart-files");
+  const files = document.querySelector(".chart-files");
   const fields = [...form.elements.x.options].slice(1).map(({ value, text, dataset }) => ({ place: Number(value), name: text, kind: dataset.kind }));
   const ids = /^(id|key|rank|n)$|_id$/;
   let [view, wanted, spec] = [null, 0, null];
 
   // What is drawn: fields (numbers in `fields`, null for none), mark and total, with a guess where a person chose nothing.
   function settings() {
-    const value = (name) => (form.elements[name].value === "" ? null : fields[Number(form.elements[name].value)]);
+    const value = (name) => fields[Number(form.elements[name].value || NaN)] ?? null;
     const numbers = fields.filter(({ kind, name }) => kind === "number" && !ids.test(name));
     const date = fields.find(({ kind, name }) => kind === "date" || (kind === "number" && /year/i.test(name)));
     const text = fields.find(({ kind, name }) => kind === "text" && /^(name|.*label|type)$/i.test(name)) ?? fields.find(({ kind }) => kind === "text");
-    const automatic = form.elements.x.value === "" && form.elements.y.value === "";
-    let [x, y] = [value("x"), value("y")];
-    if (automatic) {
-      y = numbers.find((field) => field !== date) ?? null;
-      x = (numbers.length > 1 && !text ? numbers.find((field) => field !== y) : null) ?? (y && date) ?? text ?? numbers[0] ?? fields[0];
-      if (x === y) y = null;
-    }
-    x ??= text ?? fields[0];
+    let [x, y] = [value("x"), value("y")]; // each is chosen or guessed by itself
+    const automatic = { x: !x, y: form.elements.y.value === "" };
+    if (automatic.y) y = numbers.find((field) => field !== date && field !== x) ?? null;
+    x ??= (numbers.length > 1 && !text ? numbers.find((field) => field !== y) : null) ?? (y && date) ?? text ?? numbers.find((field) => field !== y) ?? fields[0];
+    if (x === y) y = null;
     const total = form.elements.total.value;
     const isTime = x === date || x.kind === "date";
     const mark = form.elements.mark.value || (x.kind === "text" || y === null ? "bar" : isTime ? "line" : "point");
@@ -34,7 +32,7 @@ globalThis.kbkit_drawChart = (form) => {
   // Whether each mark is one row, so that it can lead to the node of the row.
   const isRow = ({ y, mark, total }) => y !== null && !total && !["boxplot", "rect", "line", "area"].includes(mark);
 
-  function specification({ x, y, colour, mark, total, log }, named) {
+  function specification({ x, y, colour, mark, total, log }, named, shades) {
     const field = (axis, name, more = {}) => ({ field: name, type: type(axis), title: axis.name, ...more });
     const year = (axis) => (axis.kind === "number" && /year/i.test(axis.name) ? { axis: { format: "d" } } : {});
     const transform = [];
@@ -44,7 +42,7 @@ globalThis.kbkit_drawChart = (form) => {
     const across = field(x, "x", { ...year(x), ...from, ...(y !== null ? logged(x, "x") : {}), ...(y === null && x.kind === "number" ? { bin: { maxbins: 30 } } : {}) });
     let along = y === null ? { ...count, ...(log.includes("y") ? { scale: { type: "log" } } : {}) } : field(y, "y", { ...year(y), ...logged(y, "y") });
     if (y !== null && total) along = { ...along, aggregate: total, title: `${total} of ${y.name}` };
-    if (x.kind === "text" && y?.kind !== "text" && mark !== "boxplot") {
+    if (x.kind === "text" && y?.kind !== "text" && !["boxplot", "arc"].includes(mark)) {
       const counted = y === null ? { op: "count", as: "size" } : { op: total || "max", field: "y", as: "size" };
       transform.push(
         { joinaggregate: [counted], groupby: ["x"] },
@@ -52,12 +50,12 @@ globalThis.kbkit_drawChart = (form) => {
         { filter: `datum.place <= ${FEW}` },
       );
     }
-    const shade = colour ? { color: field(colour, "colour", { type: colour.kind === "number" ? "quantitative" : "nominal" }) } : {};
+    const shade = colour ? { color: field(colour, "colour", shades ? { ...shades, field: "shade" } : {}) } : {};
     const sort = x.kind === "text" ? { sort: { field: "size", op: "max", order: "descending" } } : {};
     let encoding = { x: { ...across, ...sort }, y: along, ...shade };
     const isRead = x.kind === "text" && (mark === "bar" || (mark === "point" && y?.kind !== "text"));
     if (isRead) encoding = { y: { ...across, ...sort }, x: along, ...shade }; // names are read
-    if (mark === "arc") encoding = { theta: along, color: { ...across, ...sort } };
+    if (mark === "arc") encoding = { theta: along, color: shades ? field(x, "shade", shades) : across };
     if (mark === "rect") {
       const cells = y === null ? shade.color ?? count : colour ? { ...shade.color, aggregate: "mean" } : count;
       encoding = { x: across, y: y === null ? along : field(y, "y"), color: cells };
@@ -86,10 +84,24 @@ globalThis.kbkit_drawChart = (form) => {
         view: { stroke: edge },
         mark: { color: look("--link") },
         axis: { labelColor: ink, titleColor: soft, gridColor: edge, domainColor: soft, tickColor: soft, labelFlush: false, labelLimit: narrow ? 90 : 180, labelFontSize: 12, titleFontSize: 12 },
+        axisX: { labelFlush: true }, // the last one would touch the legend
         legend: { labelColor: ink, titleColor: soft, labelLimit: 150 },
         range: { category: { scheme: "tableau10" } },
       },
     };
+  }
+
+  // The colours of the values of a field of texts: those of the most frequent ones, the rest has one together.
+  function shadesOf(texts) {
+    const counts = new Map();
+    texts.forEach((text) => counts.set(text, (counts.get(text) ?? 0) + 1));
+    const most = [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1)).map(([text]) => text);
+    const own = most.slice(0, most.length > COLOURS ? NAMED : COLOURS);
+    const known = new Set(own);
+    const rest = most.length - own.length;
+    const domain = rest ? [...own, OTHERS] : own;
+    const range = [...vega.scheme("tableau10").slice(0, own.length), ...(rest ? [getComputedStyle(place).getPropertyValue("--line").trim()] : [])];
+    return { rest, values: texts.map((text) => (known.has(text) ? text : OTHERS)), encoding: { scale: { domain, range }, sort: domain } };
   }
 
   async function draw() {
@@ -114,15 +126,19 @@ globalThis.kbkit_drawChart = (form) => {
     const repeated = [...times].filter(([, number]) => number > 1);
     const sums = ["bar", "arc", "area"].includes(chosen.mark) && chosen.y?.kind === "number" && !chosen.total && chosen.x.kind === "text" && repeated.length > 0;
     if (sums && !form.elements.mark.value) chosen.mark = "point";
-    form.elements.x.options[0].text = chosen.automatic ? `automatic: ${chosen.x.name}` : "automatic";
-    form.elements.y.options[0].text = chosen.automatic && chosen.y ? `automatic: ${chosen.y.name}` : "number of rows";
+    form.elements.x.options[0].text = chosen.automatic.x ? `automatic: ${chosen.x.name}` : "automatic";
+    form.elements.y.options[0].text = chosen.automatic.y ? `automatic: ${chosen.y?.name ?? "number of rows"}` : "automatic";
+    const hue = chosen.mark === "arc" ? chosen.x : chosen.colour;
+    const shades = hue?.kind === "text" ? shadesOf(of(hue).map((text) => text ?? "no value")) : null;
     const every = of(chosen.x).map((x, i) => ({
       x, y: chosen.y && of(chosen.y)[i], colour: chosen.colour && of(chosen.colour)[i],
+      ...(shades ? { shade: shades.values[i] } : {}),
       ...(nodes ? { name: nodes[2][i] || nodes[1][i], type: nodes[0][i], key: nodes[1][i] } : {}),
     }));
     const above = (axis, name) => axis?.kind === "number" && chosen.log.includes(name) && !(name === "x" && chosen.y === null);
-    const rows = every.filter(({ x, y }) => (!above(chosen.x, "x") || x > 0) && (!above(chosen.y, "y") || y > 0));
-    spec = specification(chosen, Boolean(nodes));
+    const isDrawn = (axis, name, value) => (above(axis, name) ? value > 0 : !axis || axis.kind === "text" || value !== null);
+    const rows = every.filter(({ x, y }) => isDrawn(chosen.x, "x", x) && isDrawn(chosen.y, "y", y));
+    spec = specification(chosen, Boolean(nodes), shades?.encoding);
     try {
       const warn = { level: () => warn, warn: () => warn, error: () => warn, info: () => warn, debug: () => warn };
       const compiled = vegaLite.compile(spec, { logger: warn }).spec;
@@ -145,11 +161,13 @@ globalThis.kbkit_drawChart = (form) => {
     const cut = chosen.x.kind === "text" && names > FEW && spec.transform.length ? `; the ${FEW} largest of ${names.toLocaleString("en")} values of ${chosen.x.name} are drawn` : "";
     const more = total > rows.length ? ` of ${total.toLocaleString("en")}` : "";
     const left = every.length - rows.length;
-    const without = left ? `; ${left.toLocaleString("en")} rows without a number above 0 are left out` : "";
+    const lacking = [chosen.x, chosen.y].filter((axis) => axis && axis.kind !== "text").map(({ name }) => name).join(" or ");
+    const without = left ? `; ${left.toLocaleString("en")} without ${chosen.log ? "a number above 0" : "a value"} of ${lacking} ${left === 1 ? "is" : "are"} left out` : "";
+    const grey = shades?.rest ? `; the ${NAMED} most frequent of ${(NAMED + shades.rest).toLocaleString("en")} values of ${hue.name} have a colour of their own` : "";
     const opens = nodes && isRow(chosen) ? " A click on a mark opens its node." : "";
     const first = sums ? JSON.parse(repeated[0][0])[0] : "";
     const several = !sums ? "" : ` ${first}${repeated.length > 1 ? ` and ${(repeated.length - 1).toLocaleString("en")} more` : ""} ${repeated.length > 1 ? "have" : "has"} several rows: ${chosen.mark === "point" ? "each row is a point, not a bar" : "their values are stacked, as a sum"}. Choose a total to draw one mark for each.`;
-    note.textContent = `${rows.length.toLocaleString("en")}${more} rows${cut}${without}.${several}${opens}`;
+    note.textContent = `${rows.length.toLocaleString("en")}${more} rows${cut}${without}${grey}.${several}${opens}`;
     note.classList.toggle("problem", sums);
     const what = chosen.y ? `${chosen.y.name} by ${chosen.x.name}` : `rows by ${chosen.x.name}`;
     place.setAttribute("aria-label", `Chart: ${what}; the table has the same numbers`);

@@ -14,6 +14,7 @@ globalThis.kbkit_drawGraph = async (place) => {
     return;
   }
   const data = await answer.json();
+  legend.replaceChildren();
   let type = null;
   const graph = new kbkit.Graph(document.getElementById("graph"), data, { selected: select });
   summary.textContent = data.summary;
@@ -31,7 +32,25 @@ globalThis.kbkit_drawGraph = async (place) => {
     button.append(dot, `${name} `, element("span", { class: "soft" }, count.toLocaleString("en")));
     legend.append(element("li", {}, button));
   }
+  if (data.nodes.some(({ marked }) => marked)) legend.append(element("li", { class: "soft" }, "\u25ce answers"));
+  if (data.more) {
+    const more = element("button", { type: "button", class: "small", click: () => {
+      place.dataset.graph += `&nodes=${data.more}`;
+      graph.cy.destroy();
+      fresh();
+      summary.textContent = "Loading \u2026";
+      globalThis.kbkit_drawGraph(place);
+    } }, `Draw ${data.more.toLocaleString("en")}`);
+    summary.append(" ", more);
+  }
   globalThis.kbkit.drawn = graph;
+
+  // Cytoscape.js leaves styles in its container: another drawing needs another one.
+  function fresh() {
+    const former = document.getElementById("graph");
+    former.replaceWith(element("div", { id: "graph", role: "img", "aria-label": former.getAttribute("aria-label") }));
+    panel.hidden = true;
+  }
 
   function select(i) {
     panel.hidden = i === null;
