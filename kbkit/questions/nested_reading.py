@@ -7,8 +7,7 @@ the answer's expression stands in the end.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from itertools import islice
 
 from kbkit.answers.answer_set import AnswerSet
@@ -16,11 +15,9 @@ from kbkit.answers.syntax import Aggregate, Expression, Key, Name, Nodes, Path, 
 from kbkit.english.question_words import FUNCTION_WORDS, INTERROGATIVES, SUPERLATIVES
 from kbkit.english.types import type_noun
 from kbkit.english.words import PREPOSITIONS
-from kbkit.errors import KbError
 from kbkit.questions.composed_reading import FoundParts
-from kbkit.questions.elements import Elements
 from kbkit.questions.lexicon import stem
-from kbkit.questions.read import Read
+from kbkit.questions.part_reading import PartReading
 from kbkit.questions.reading_words import answer_type
 
 _WORD = re.compile(r"[^\W_]+")
@@ -31,12 +28,8 @@ _MAX_INNER = 3
 """Limit on the parts of a question that are tried as the inner superlative."""
 
 
-@dataclass
-class NestedReading:
-    """Reads superlatives inside questions; ``read_part`` reads a part of a question by itself."""
-
-    elements: Elements
-    read_part: Callable[[str], Read]
+class NestedReading(PartReading):
+    """Reads superlatives inside questions."""
 
     def read(self, text: str, *, is_read: bool = False) -> FoundParts | None:
         """Return the expression of a question with a superlative inside; None if it cannot be read.
@@ -101,11 +94,3 @@ class NestedReading:
         starts = {part.elements[0] for part in subtrees(tree) if isinstance(part, Path)}
         is_of_value = isinstance(tree, Aggregate) and tree.op == "values" and tree.source == named
         return named in starts or is_of_value
-
-    def _sure(self, text: str) -> Read | None:
-        """Return the reading of a part that is sure."""
-        try:
-            read = self.read_part(text)
-        except KbError:
-            return None
-        return read if read.is_sure else None

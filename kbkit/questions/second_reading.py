@@ -6,16 +6,12 @@ Each is read by itself, the second with the noun for the answers in place of the
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
 
 from kbkit.answers.syntax import Aggregate, Expression, Group, Name, Nodes, Path, PathFunction, Step, ValueColumn
 from kbkit.english.types import type_noun, type_plural
-from kbkit.errors import KbError
 from kbkit.questions.composed_reading import FoundParts
-from kbkit.questions.elements import Elements
 from kbkit.questions.lexicon import label_words
-from kbkit.questions.read import Read
+from kbkit.questions.part_reading import PartReading
 from kbkit.questions.reading_words import answer_type
 
 _TWO = re.compile(
@@ -39,12 +35,8 @@ _TIMES = frozenset("date day from on since started starting when year".split()) 
 _SEVERAL = ("they", "them", "their")
 
 
-@dataclass
-class SecondReading:
-    """Reads questions with a second one; ``read_part`` reads one by itself."""
-
-    elements: Elements
-    read_part: Callable[[str], Read]
+class SecondReading(PartReading):
+    """Reads questions with a second one."""
 
     def read(self, text: str) -> FoundParts | None:
         """Return the table that both questions ask for; None if they cannot be read."""
@@ -102,14 +94,6 @@ class SecondReading:
             return None
         columns = (ValueColumn("name"), ValueColumn(names[0]))
         return FoundParts(Aggregate("values", tree, columns), (first.best,), first.confidence)
-
-    def _sure(self, text: str) -> Read | None:
-        """Return the reading of a question that is sure."""
-        try:
-            read = self.read_part(text)
-        except KbError:
-            return None
-        return read if read.is_sure else None
 
     def _joined(self, tree: Expression, asked: Expression, kind: str) -> Aggregate | None:
         """Return the names of nodes beside what is asked of all nodes of their type."""

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 from kbkit.answers.answer_set import AnswerSet
 from kbkit.answers.syntax import Aggregate, Comparison, Condition, Expression, Filter, Group, Nodes, OtherAttribute
-from kbkit.errors import KbError
 from kbkit.questions.chain_reading import ChainReading
 from kbkit.questions.clause_reading import ClauseReading
 from kbkit.questions.composed_reading import FoundParts
-from kbkit.questions.elements import Elements
+from kbkit.questions.part_reading import PartReading
 from kbkit.questions.read import Read
 from kbkit.questions.share_words import AskedShare, ShareParts, share_parts
 
@@ -19,12 +15,8 @@ _MAX_SPLITS = 7
 """Limit on the ways to split a question: the parts of each are read."""
 
 
-@dataclass
-class ShareReading:
-    """Reads shares; ``read_part`` reads a part of a question by itself."""
-
-    elements: Elements
-    read_part: Callable[[str], Read]
+class ShareReading(PartReading):
+    """Reads shares."""
 
     def read(self, asked: AskedShare) -> FoundParts | None:
         """Return the share that is asked for; None if it cannot be read."""
@@ -71,11 +63,8 @@ class ShareReading:
 
     def _set(self, text: str) -> tuple[Expression, ClauseReading | ChainReading, float] | None:
         """Return the nodes that a text stands for; None if it cannot be read, or asks for something else."""
-        try:
-            read = self.read_part(text)
-        except KbError:
-            return None
-        if read.best is None or not read.is_sure or read.best.tree is None or _is_name(read):
+        read = self._sure(text)
+        if read is None or read.best is None or read.best.tree is None or _is_name(read):
             return None
         tree = read.best.tree
         if isinstance(tree, Aggregate):
@@ -96,12 +85,9 @@ class ShareReading:
         self, text: str, whole: Expression | None
     ) -> tuple[tuple[Group, ...], ClauseReading | ChainReading, float] | None:
         """Return the groups of a question for the number of some nodes for each of them."""
-        try:
-            read = self.read_part(text)
-        except KbError:
-            return None
-        best = read.best
-        if best is None or not read.is_sure or not isinstance(best.tree, Aggregate):
+        read = self._sure(text)
+        best = None if read is None else read.best
+        if read is None or best is None or not isinstance(best.tree, Aggregate):
             return None
         is_count = best.tree.op == "count" and best.tree.groups and not best.tree.columns
         if not is_count or (whole is not None and str(best.tree.source) != str(whole)):
