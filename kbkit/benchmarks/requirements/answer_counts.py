@@ -33,6 +33,11 @@ class Target:
             raise KbError(message, f"Use a mean of {1 + self.several:g} or more, and 1 without such queries")
 
     @property
+    def is_published(self) -> bool:
+        """Whether it is that of one of STaRK's datasets, not numbers that somebody asks for."""
+        return self in published_targets().values()
+
+    @property
     def mean_of_several(self) -> float:
         """The mean number of answers of the queries that have several."""
         return (self.mean - (1 - self.several)) / self.several if self.several else 2.0

@@ -11,7 +11,7 @@ from kbkit.benchmarks.duplicates import distinct
 from kbkit.benchmarks.evidence import padded
 from kbkit.benchmarks.pipeline import Item
 from kbkit.benchmarks.requirements import relational
-from kbkit.benchmarks.requirements.answer_counts import ONE_OR_SEVERAL, Share, Target, published_targets, select
+from kbkit.benchmarks.requirements.answer_counts import ONE_OR_SEVERAL, Share, Target, select
 from kbkit.benchmarks.requirements.fuse import FusedQuery
 from kbkit.benchmarks.requirements.phrases import DESCRIPTIONS
 from kbkit.benchmarks.requirements.relational import Grounding
@@ -65,8 +65,7 @@ def selected(
     others = sum(not _is_trivial(query, templates) and not _is_of_few(query) for query in known)
     known = known[: max(others, int(_CHOICE * count))]
     wanted = target.counts(min(count, len(known)), max_answers)
-    is_own = target not in published_targets().values()  # then numbers of answers come first
-    strict, some = (_LITTLE, _LITTLE) if is_own else (2 * ONE_OR_SEVERAL, _SOME)
+    strict, some = (2 * ONE_OR_SEVERAL, _SOME) if target.is_published else (_LITTLE, _LITTLE)
     of_count = int(_FIFTH * count)
     told = {query[Grounding].template for query in known if _asks_text(query)}
     shares = [

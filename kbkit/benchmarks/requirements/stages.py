@@ -36,9 +36,9 @@ _FEW = 8
 """Candidates of a query up to which relations alone are enough if the KB offers no other requirement."""
 _RELATIONS = 0.2
 """Fraction of such queries without a requirement if only texts offer one, so that not all queries ask for texts."""
-_SPARE, _SPARE_BARE, _SPARE_WITH_MODEL = 3.0, 4.0, 1.2
+_SPARE, _SPARE_BARE, _SPARE_OWN, _SPARE_WITH_MODEL = 3.0, 4.0, 5.0, 1.2
 """Groundings per query: some are dropped, and a selection comes closer to the wanted numbers of answers. More are drawn
-if the answers have no attributes: then many have no requirement."""
+if the answers have no attributes, as then many have no requirement, and for numbers of answers that are no paper's."""
 
 
 class StagesRun(StagesInput):
@@ -48,7 +48,8 @@ class StagesRun(StagesInput):
         """Run all stages."""
         kb, settings = self.kb, self.settings
         are_bare = any(one.answer and not kb.schema.type(one.answer).attributes for one in self.templates.values())
-        spare = _SPARE_WITH_MODEL if self.calls else _SPARE_BARE if are_bare else _SPARE
+        without_model = _SPARE_BARE if are_bare else _SPARE if self.target.is_published else _SPARE_OWN
+        spare = _SPARE_WITH_MODEL if self.calls else without_model
         count = int(settings.count * spare) + 5
         least, fewest = settings.least_candidates
         bounds = (least, self.max_candidates)
