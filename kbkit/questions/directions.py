@@ -97,3 +97,15 @@ def expected_forward(words: Sequence[str], at: int, label: str, after: bool | No
         return None
     from_agent = (said == ACTIVE) if after is None else (said == ACTIVE) != after
     return from_agent == (agent == ACTIVE)
+
+
+def noun_forward(words: Sequence[str], at: int, label: str) -> bool | None:
+    """Return whether what *is a prerequisite of* something is the head of a relation; None if the word is no such noun.
+
+    The head of ``copy_of`` is a copy, the tail of ``prerequisite`` is one.
+    """
+    said = label_words(label)
+    is_noun = words[max(0, at - 1) : at] in (["a"], ["an"], ["the"]) and words[at + 1 : at + 2] in (["of"], ["for"])
+    if not is_noun or singular(words[at]) != singular(said[0]) or said[1:] not in ([], ["of"]):
+        return None
+    return said[1:] == ["of"]

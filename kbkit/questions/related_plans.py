@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kbkit.answers.syntax import Combine, Expression
 from kbkit.english.question_words import LIGHT_VERBS
-from kbkit.questions.directions import expected_forward, voice
+from kbkit.questions.directions import expected_forward, noun_forward, voice
 from kbkit.questions.group_plans import GroupPlanner
 from kbkit.questions.lexicon import LITERAL
 from kbkit.questions.ways import ALIKE, NotReadError
@@ -69,6 +69,7 @@ class RelatedPlanner(GroupPlanner):
             similar = elements.labels.similarity
             at = next((n for n, word in enumerate(self._tokens) if similar(word)[hop.label] >= LITERAL), -1)
             forward = expected_forward(self._tokens, at, hop.name, None) if at >= 0 else None
+            forward = noun_forward(self._tokens, at, hop.name) if at >= 0 and forward is None else forward
             is_mutual = self._tokens[at + 1 : at + 2] == ["with"]  # does A appear with B: B with A, too
             if at >= 0 and forward is None and voice(self._tokens, at) and not is_mutual:
                 raise NotReadError(f"the direction of '{self._tokens[at]}'")

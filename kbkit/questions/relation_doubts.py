@@ -12,7 +12,7 @@ from kbkit.english.question_words import OUTCOMES, SHARED
 from kbkit.english.words import may_be_verb
 from kbkit.questions.candidates import Topic
 from kbkit.questions.chain_reading import ChainReading
-from kbkit.questions.directions import agent_of, voice
+from kbkit.questions.directions import agent_of, noun_forward, voice
 from kbkit.questions.element_lists import HOP, Element
 from kbkit.questions.elements import Elements
 from kbkit.questions.lexicon import FAINT, LITERAL, stem
@@ -171,13 +171,28 @@ class RelationDoubts:
         elements, words = self.elements, [token.word for token in self.question.tokens]
         hops = [one for arm in self.chain.arms for one in arm if one.kind == HOP and one.source == one.target]
         hops = [one for one in hops if elements.typed and one.name not in elements.mutual and not agent_of(one.name)]
-        return [
+        return self._turned + [
             f"the direction of '{word}'"
             for at, word in enumerate(words)
             if voice(words, at)
             and is_participle(word)
             and any(elements.labels.similarity(word)[one.label] >= LITERAL for one in hops)
         ]
+
+    @property
+    def _turned(self) -> list[str]:
+        """The nouns of a relation that is followed in the other direction: *what is Ann a cousin of*."""
+        elements, words = self.elements, [token.word for token in self.question.tokens]
+        found = []
+        for topic, arm in self._arms if elements.typed else ():
+            hop = arm[0] if arm and topic.mention else None
+            if hop is None or topic.mention is None or hop.kind != HOP or hop.source != hop.target:
+                continue
+            for at, word in enumerate(words):
+                is_head = noun_forward(words, at, hop.name)
+                is_turned = is_head is not None and hop.forward != (is_head == (topic.mention.first < at))
+                found += [f"the direction of '{word}'"] * (is_turned and hop.name not in elements.mutual)
+        return found
 
     @property
     def unsaid(self) -> list[str]:

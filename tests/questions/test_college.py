@@ -59,6 +59,8 @@ READ = {
     "How many pages does the longest thesis have?": "SELECT 110",
     "Titles of the theses that haven't been handed in yet": "SELECT 'Karst Caves'",
     # what a noun says of two nodes of a type
+    "Is Geology a prerequisite of Mineralogy?": "SELECT 1",
+    "Is Mineralogy a prerequisite of Geology?": "SELECT 0",
     "Which courses have no prerequisites?": "SELECT 'Geology' UNION SELECT 'Fossils'",
     # who denies both
     "Which staff neither teach a course nor supervise a thesis?": "SELECT 'Julien Roche'",
@@ -87,7 +89,10 @@ READ = {
     "Which staff are currently tutoring Ana Ribeiro?": "SELECT 'Grace Mwangi'",
     "Which courses last longer than 35 hours?": "SELECT 'Geology' UNION SELECT 'Mineralogy'",
 }
-REFUSED = {"Who are the full professors?": "'full'"}
+REFUSED = {
+    "Who are the full professors?": "'full'",
+    "What is Geology a prerequisite of?": "the direction of 'prerequisite'",
+}
 
 
 @pytest.mark.parametrize("question", READ)

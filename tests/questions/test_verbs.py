@@ -44,6 +44,8 @@ READ: dict[str, object] = {
     "Red Moon's copies": {"Blue Moon", "Grey Moon"},
     "How many copies does Red Moon have?": 2,
     "What is Low Tide a copy of?": {"Blue Moon"},
+    "Is Blue Moon a copy of Red Moon?": True,
+    "Is Red Moon a copy of Blue Moon?": False,
     # plain verbs, and verbs that are similar to what the KB has
     "Who shaped Low Tide?": {"Cy Vance"},
     "Which bowls were made by Ada Quill?": None,  # shaped, or glazed?
