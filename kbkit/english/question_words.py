@@ -120,7 +120,7 @@ LIGHT_VERBS = _words(
 )
 """Participles that add no condition: ``games that have been held``."""
 CREATING = _words("made created painted drew drawn composed wrote written built produced designed sculpted authored")
-"""Verbs of whoever made something: the nearest people that it refers to."""
+"""Verbs of making: those who did it are the nearest people that a thing refers to."""
 PLAIN_VERBS = _words(
     """
     accept add appear assign associate attract base be become begin belong bring call come concern connect contain cover

@@ -9,7 +9,7 @@ from kbkit.english.question_words import (
     Adjective,
 )
 from kbkit.english.words import may_be_verb
-from kbkit.questions.absence_rules import EXCEPT
+from kbkit.questions.boolean_rules import EXCEPT
 from kbkit.questions.clauses import BE, L, N, Restriction, Rewriter, V, is_type
 from kbkit.questions.lexicon import label_words, stem
 from kbkit.questions.link_words import is_participle

@@ -350,7 +350,7 @@ class Meanings(Ways):
     def _near(self, kind: int, near: list[int]) -> float:
         steps = min(self._distance(kind, one) + 0.5 * min(place, 1) for place, one in enumerate(near))
         is_one = self._distance(near[0], kind) < 2 or self._is_single(near[0], kind)
-        return steps if is_one else steps + _ROUND  # the show of a ticket, not a part of whoever sold it
+        return steps if is_one else steps + _ROUND  # the show of a ticket, not a part of its seller
 
     def _nodes(self, link: QuestionLink, kind: int) -> Expression:
         nodes = [node for node in link.nodes if self.elements.type_number(node) == kind]

@@ -6,7 +6,7 @@ import re
 
 from kbkit.english.question_words import FUNCTION_WORDS
 from kbkit.english.words import may_be_verb
-from kbkit.questions.absence_rules import is_boolean
+from kbkit.questions.boolean_rules import is_boolean
 from kbkit.questions.clauses import L, Restriction, Rewriter, V, is_type
 
 _HAVING = frozenset(("have", "has", "had", "got", "get"))

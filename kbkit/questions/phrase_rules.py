@@ -8,7 +8,7 @@ from dataclasses import replace
 from kbkit.english.question_words import CLASSES
 from kbkit.english.words import is_participle as is_past
 from kbkit.english.words import is_plural, lemmas_of
-from kbkit.questions.absence_rules import is_boolean
+from kbkit.questions.boolean_rules import is_boolean
 from kbkit.questions.clauses import SUPERLATIVE, L, Rewriter, V, is_type
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.units import UNITS
@@ -58,23 +58,7 @@ def asides(at: Rewriter) -> None:
         if not is_plural(word):  # in my town: only the asker knows which
             at.clauses.unread.append(f"'{match['phrase']} {word}'")
 
-    def ours(match: re.Match[str]) -> str | None:
-        label, whole = at.link(match["label"]), at.link(match["whole"])
-        is_whole = whole is None or (whole.is_partial and bool(re.fullmatch(_WHOLE, whole.text.casefold())))
-        return match["label"] if label is not None and is_participle(label.text) and is_whole else None
-
-    at.apply(
-        rf"(?P<label>{L}) (?:the|our|us|with us)(?: (?:{_WHOLE}|(?P<whole>{V})))?(?! (?:of|<[LV]))", ours
-    )  # joined the team
-
-    def entered(match: re.Match[str]) -> str | None:
-        label, other = at.link(match["label"]), at.link(match["other"])
-        is_joined = label is not None and not is_type(label) and label.text.casefold() in _JOINING
-        is_unknown = other is None or (bool(other.labels) and other.labels[0].score < _AKIN)
-        return match["label"] if is_joined and is_unknown else None
-
-    when = r"(?= (?:$|in|on|between|before|after|since|during|from|<[NC]))"
-    at.apply(rf"(?P<label>{L}) (?:the|our) (?:(?P<other>{L})|(?!<)\w+){when}", entered)
+    _joined_us(at)
     at.apply(rf"(?<= of )(?:every|each)(?= (?:{V} )+{L} )", lambda _: "")  # of every Lowton player
     at.apply(r"members? of (?:the |our )?(?=<L)", lambda _: "")
 
@@ -107,6 +91,28 @@ def asides(at: Rewriter) -> None:
 
     at.apply(rf"(?P<label>{L}) (?:address|addresses|names?)(?! (?:of|<))", headed)
     _of_kinds(at)
+
+
+def _joined_us(at: Rewriter) -> None:
+    """``joined the team``, ``left the airline``: all that the data are about, whatever it is called."""
+
+    def ours(match: re.Match[str]) -> str | None:
+        label, whole = at.link(match["label"]), at.link(match["whole"])
+        is_whole = whole is None or (whole.is_partial and bool(re.fullmatch(_WHOLE, whole.text.casefold())))
+        return match["label"] if label is not None and is_participle(label.text) and is_whole else None
+
+    at.apply(
+        rf"(?P<label>{L}) (?:the|our|us|with us)(?: (?:{_WHOLE}|(?P<whole>{V})))?(?! (?:of|<[LV]))", ours
+    )  # joined the team
+
+    def entered(match: re.Match[str]) -> str | None:
+        label, other = at.link(match["label"]), at.link(match["other"])
+        is_joined = label is not None and not is_type(label) and label.text.casefold() in _JOINING
+        is_unknown = other is None or (bool(other.labels) and other.labels[0].score < _AKIN)
+        return match["label"] if is_joined and is_unknown else None
+
+    when = r"(?= (?:$|in|on|between|before|after|since|during|from|<[NC]))"
+    at.apply(rf"(?P<label>{L}) (?:the|our) (?:(?P<other>{L})|(?!<)\w+){when}", entered)
 
 
 def _of_kinds(at: Rewriter) -> None:

@@ -37,6 +37,8 @@ _YEAR = re.compile("1[0-9]{3}|20[0-9]{2}")
 _OF_NAMES = (["first"], ["last"])
 _PARTS = (["name"], ["names"], ["initial"], ["initials"])
 _GENERIC = Adjective(1, ())
+_JOINING = frozenset(("that", "which", "who", "and", "but"))
+"""Words after which *also* joins what is said of the same things."""
 
 
 class QuestionToken(NamedTuple):
@@ -187,7 +189,7 @@ class Question:
         A relative clause does not: *films by Ann that are also by Bob*.
         """
         plain = [token.word for token in self.tokens]
-        return any(word == "also" and _RELATIVE.isdisjoint(plain[max(0, at - 2) : at]) for at, word in enumerate(plain))
+        return any(word == "also" and _JOINING.isdisjoint(plain[max(0, at - 2) : at]) for at, word in enumerate(plain))
 
     @property
     def superlative_words(self) -> list[str]:
@@ -266,9 +268,6 @@ def _comparison(text: str, tokens: tuple[QuestionToken, ...], plain: list[str]) 
         if plain[at - 1 : at] in (["in"], ["during"]) and _YEAR.fullmatch(written):
             return AskedComparison(at - 1, at, "=", written, COMPARATIVES["after"])
     return None
-
-
-_RELATIVE = frozenset(("that", "which", "who", "and", "but"))
 
 
 def _is_label(before: list[str]) -> bool:

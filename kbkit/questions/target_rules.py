@@ -13,10 +13,11 @@ from kbkit.english.question_words import (
 )
 from kbkit.english.words import PREPOSITIONS, is_plural
 from kbkit.english.words import is_participle as is_past
-from kbkit.questions.absence_rules import absences, booleans, neither, states, unrelated
+from kbkit.questions.absence_rules import absences, neither, unrelated
 from kbkit.questions.act_rules import same_type
 from kbkit.questions.acts import Act
 from kbkit.questions.beginning_rules import beginning
+from kbkit.questions.boolean_rules import booleans, states
 from kbkit.questions.category_rules import categories
 from kbkit.questions.clauses import AskedTarget, Clauses, L, Rewriter, is_type
 from kbkit.questions.comparison_rules import averages, comparisons, prices, ranges, verbs

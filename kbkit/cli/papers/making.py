@@ -214,7 +214,7 @@ def _quest_lines(made: NewDataset, settings: QuestSettings) -> Iterable[str]:
             yield f"constraints scaled down for {row['domain']}, {row['template']!r}: {_assignments(own)}"
     for row in report["shapes"]:
         if row["made"] < row["asked"]:
-            why = ": others ask almost the same" if row["possible"] >= row["asked"] else ""
+            why = ": the others were dropped or ask almost the same" if row["possible"] >= row["asked"] else ""
             yield f"only {row['made']:,} of {row['asked']:,} for {row['domain']}, {row['template']!r}{why}"
     yield from _label_lines(report)
     for name in ("train", "val", "test"):

@@ -124,11 +124,12 @@ def members(kb: KnowledgeBase, sql: str, row: dict[str, Any]) -> set[int]:
     """Return the members of a category by the SQL of its family."""
     values: dict[str, Any] = {"name": row["name"]} if "$name" in sql else {}
     if "$node" in sql:
-        kind, key = row["family"].split(":")[0], row["expression"].split(" ")[0].partition("#")[2]
-        sql_of = "SELECT id FROM nodes WHERE type = $type AND trim({}) = $said"
-        found = kb.tables.lookup(sql_of.format("name"), {"type": kind, "said": row["name"]})
-        if found.is_empty():  # the phrase says a short name: NATO
-            found = kb.tables.lookup(sql_of.format("key"), {"type": kind, "said": key})
+        kind = row["family"].split(":")[0]
+        sql_of = "SELECT id FROM nodes WHERE type = $type AND {}"
+        found = kb.tables.lookup(sql_of.format("trim(name) = $said"), {"type": kind, "said": row["name"]})
+        if found.is_empty():  # the phrase says an acronym: NATO, the OECD
+            said = row["name"].removeprefix("the ")
+            found = kb.tables.lookup(sql_of.format("list_contains(aliases, $said)"), {"type": kind, "said": said})
         values["node"] = found.item()
     return set(kb.tables.lookup(sql, values).to_series().to_list())
 

@@ -107,9 +107,9 @@
 
   // Another text drops the filters of the one before, unless they were set with it.
   document.addEventListener("formdata", ({ target, formData }) => {
-    const before = target.dataset.anew === undefined ? "" : target.elements.q.defaultValue.trim();
+    const before = target.dataset.drops === undefined ? "" : target.elements.q.defaultValue.trim();
     if (!before || before === formData.get("q").trim()) return;
-    for (const name of target.dataset.anew.split(" ")) {
+    for (const name of target.dataset.drops.split(" ")) {
       const { options, defaultValue } = target.elements[name];
       const known = options ? ([...options].find((option) => option.defaultSelected) ?? options[0]).value : defaultValue;
       if (formData.get(name) === known) formData.set(name, "");
