@@ -51,6 +51,9 @@ def serving(app: Any) -> Iterator[tuple[urllib.parse.SplitResult, str]]:
         assert not thread.is_alive()
 
 
+_OVERTAKEN = ("htmx:sendAbort", "htmx:afterRequest")
+
+
 class Tab:
     """A tab of a browser at the explorer, which notes errors and requests to other servers."""
 
@@ -61,13 +64,18 @@ class Tab:
         )
         self.context.set_default_timeout(15_000)
         self.page = self.context.new_page()
-        self.page.on("console", lambda message: message.type == "error" and self.wrong.append(message.text))
+        self.page.on("console", self._heard)
         self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
         self.page.on(
             "request",
             lambda sent: sent.url.startswith((address, "data:", f"blob:{address}")) or self.wrong.append(sent.url),
         )
         self.page.goto(f"{address}/?token={TOKEN}")
+
+    def _heard(self, message: Any) -> None:
+        """Note an error of the console: not that a request is overtaken by the next one; a failed one says more."""
+        if message.type == "error" and not message.text.startswith(_OVERTAKEN):
+            self.wrong.append(message.text)
 
     def go(self, path: str) -> None:
         """Open a page, and wait for its parts."""

@@ -55,9 +55,9 @@ def test_a_name_leads_to_its_page_by_keyboard(tab: Tab) -> None:
     page.keyboard.type("ribat")
     page.keyboard.press("ArrowDown")  # the names are those of an earlier text
     assert page.locator("[role=option][aria-selected=true]").count() == 0
-    page.unroute(of_all)
     for route in held:
         route.continue_()
+    page.unroute(of_all)  # what is held when a route ends is continued by Playwright, too
     page.locator('.names [data-text$="Kiribat"] [role=option]').first.wait_for()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
