@@ -10,7 +10,7 @@ import polars as pl
 
 from kbkit.benchmarks.documents import types_with_text
 from kbkit.directory.files import replacing
-from kbkit.errors import BadInputError, KbError, UnknownNameError
+from kbkit.errors import BadInputError, KbError, Option, UnknownNameError
 from kbkit.kb import KnowledgeBase
 from kbkit.measures.records import content, load_json
 
@@ -145,8 +145,9 @@ def check_types(kb: KnowledgeBase, types: Sequence[str], without: Sequence[str],
     for name in types if texts else ():
         if not kb.tables.lookup(_HAS_TEXT, {"without": list(without)}, {"kbkit_wanted": _members(kb, [name])}).height:
             known = sorted(types_with_text(kb) - (set() if without else {name}))
-            hint = f"Types with texts: {', '.join(known)}" if known else "The KB has no texts"
-            raise KbError(f"Nodes of type {name} have no texts{' in other fields' * bool(without)}", hint)
+            others = f", or a type with texts: {', '.join(known)}" if known else ""
+            hint = ("Use ", Option("no_evidence"), others)
+            raise KbError(f"Nodes of type {name} have no texts{' in other fields' * bool(without)}", *hint)
 
 
 def write_documents(

@@ -12,6 +12,8 @@ NEAR = 0.7
 _SEQUENCE = 3
 _SAME, _SAME_OF_OTHERS = 0.5, 0.6
 """Minimum Jaccard similarity of the answers of near duplicates: of queries that name a common entity, and of others."""
+_MOULDS, _NAMES, _FEW, _NAMED = 5, 25, 3, 2
+"""One in so many queries has one mould, or names one thing; and the numbers up to which small datasets may."""
 _COMMON = 60
 """Sequences in more texts than this find no candidates: they belong to a frame such as "Could you give me"."""
 _WORD = re.compile(r"\w+")
@@ -73,6 +75,27 @@ class DistinctQueries:
         for answer in own[1]:
             self._by_answer[answer].append(len(self._kept))
         self._kept.append(own)
+        return True
+
+
+class Spread:
+    """Bounds on what the queries of a dataset have in common, so that no reader sees one of them again and again.
+
+    Of ``count`` queries, at most a fifth have one mould, such as a shape and its relations, and at most 2 (of large
+    datasets, one in 25) name the same thing.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._of_mould, self._of_name = max(_FEW, -(-count // _MOULDS)), max(_NAMED, count // _NAMES)
+        self._moulds: Counter[Hashable] = Counter()
+        self._names: Counter[Hashable] = Counter()
+
+    def add(self, mould: Hashable, names: Collection[Hashable]) -> bool:
+        """Add a query; return False if there are enough of its kind."""
+        if self._moulds[mould] >= self._of_mould or any(self._names[name] >= self._of_name for name in names):
+            return False
+        self._moulds[mould] += 1
+        self._names.update(names)
         return True
 
 

@@ -43,8 +43,8 @@ MISSING = 0.1
 with several where nearly all have one; and of those of a type that are named as another kind."""
 _LABELLED, _HOLDERS, _KINDS = 500, 5, 100
 """Minimum number of labelled things and of things with a label, and maximum number of their kinds, to judge labels."""
-_FEW_GRADED = 0.01
-"""Fraction of all graded things that must have a grade."""
+_FEW_GRADED, _FEW_OF_GENRE = 0.01, 0.001
+"""Fraction of all graded things that must have a grade, and of those with genres that must be of one."""
 _SHARE, _LIFT, _DEVIATION = 0.4, 1.8, 4.0
 """A label names a topic if this fraction of its things are of one kind, this many times as many as of all things, and
 that many standard deviations more."""
@@ -70,7 +70,8 @@ def left_out_markers(kb: KnowledgeBase) -> dict[int, str]:
     """
     types = [kind.name for kind in kb.schema.node_types if is_marker(kind.name)]
     graded = [kind.name for kind in kb.schema.node_types if _last_word(kind.name) in GRADES]
-    if not types and not graded:
+    genres = [kind.name for kind in kb.schema.node_types if _last_word(kind.name) == "genre"]
+    if not types and not graded and not genres:
         return {}
     works = [kind.name for kind in kb.schema.node_types if _last_word(kind.name) in WORKS]
     own = "SELECT id, type, name FROM nodes WHERE name <> '' AND list_contains($types, type::VARCHAR)"
@@ -88,17 +89,21 @@ def left_out_markers(kb: KnowledgeBase) -> dict[int, str]:
         for node, reason in _scattered(kb, kind):
             reasons.setdefault(node, reason)
     for kind in graded:
-        reasons |= dict.fromkeys(_rare(kb, kind), RARE)
+        reasons |= dict.fromkeys(_rare(kb, kind, _FEW_GRADED), RARE)
+    for kind in genres:
+        reasons |= dict.fromkeys(_rare(kb, kind, _FEW_OF_GENRE), RARE)
     return reasons
 
 
-def _rare(kb: KnowledgeBase, node_type: str) -> list[int]:
-    """Return the nodes of a type of grades that very few things have: often errors, or things of other kinds."""
+def _rare(kb: KnowledgeBase, node_type: str, least: float) -> list[int]:
+    """Return the nodes of a type of grades or genres that very few things have: often errors, or of another kind, such
+    as *short* among genres. ``least``: fraction of all such facts.
+    """
     counts = np.zeros(len(members := kb.session.members(node_type)), np.int64)
     for relation in kb.schema.relations:
         if any(one.tail == node_type for one in relation.signatures):
             counts += kb.session.move(relation.name, False).ranges(members)[1]
-    rare: list[int] = members[counts < _FEW_GRADED * counts.sum()].tolist()
+    rare: list[int] = members[counts < least * counts.sum()].tolist()
     return rare if counts.sum() >= _LABELLED else []
 
 
@@ -325,7 +330,11 @@ def mixed_types(kb: KnowledgeBase) -> frozenset[str]:
     return frozenset(
         kind
         for kind, count in others.items()
-        if count and count >= MISSING * sizes[kind] and _last_word(kind) not in WORKS and not are_people(kind)
+        if count
+        and count >= MISSING * sizes[kind]
+        and not is_untyped(kind)
+        and _last_word(kind) not in WORKS
+        and not are_people(kind)
     )
 
 

@@ -16,10 +16,20 @@ from numpy.typing import NDArray
 
 from kbkit.answers.algebra import Difference, Hop, Intersection, Operator
 from kbkit.answers.operator_tree import operators
-from kbkit.benchmarks.fit_nodes import are_whole, head_nouns, is_function, is_optional, lists_cut, merged_nodes
+from kbkit.benchmarks.fit_nodes import (
+    MISSING,
+    are_whole,
+    coverage,
+    head_nouns,
+    is_function,
+    is_optional,
+    is_sparse,
+    lists_cut,
+    merged_nodes,
+)
 from kbkit.english.markers import is_marker
 from kbkit.english.roles import is_untyped, tail_noun
-from kbkit.english.types import are_people
+from kbkit.english.types import WORKS, are_people, type_noun
 from kbkit.english.words import is_person
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Relation, quote
@@ -125,9 +135,29 @@ def truncated(kb: KnowledgeBase, root: Operator) -> str:
     for hop in (operator for operator in operators(root) if isinstance(operator, Hop)):
         ways = [(move.relation, move.forward) for move in hop.moves]
         back = [(move.relation, not move.forward) for move in hop.moves]
-        if is_truncated(kb, hop.source.type, hop.type, ways) or _has_main_alone(kb, hop.type, back):
+        is_open = not open_properties(kb).isdisjoint(name for name, _ in ways)
+        if is_open or is_truncated(kb, hop.source.type, hop.type, ways) or _has_main_alone(kb, hop.type, back):
             return hop.moves[0].relation
     return ""
+
+
+@once
+def open_properties(kb: KnowledgeBase) -> frozenset[str]:
+    """Return the properties of Wikidata's statements of which entities have several values, such as awards.
+
+    Editors enter those that they know: a place of birth is one, but any number of the awards of a person may be
+    missing. Properties that nearly all entities of a kind have may be complete.
+    """
+    if "statements" not in kb.schema.extra_tables:
+        return frozenset()
+    sql = f"""
+        WITH counts AS (SELECT s.property, s.subject, count(DISTINCT s.target) AS n, any_value(n.type) AS kind
+                        FROM statements s JOIN nodes n ON n.key = s.subject
+                        WHERE s.best AND s.target IS NOT NULL GROUP BY ALL),
+        kinds AS (SELECT type AS kind, count(*) AS members FROM nodes GROUP BY type)
+        SELECT property FROM counts JOIN kinds USING (kind) GROUP BY property
+        HAVING count(*) FILTER (n > 1) > {MISSING} * count(*) AND count(*) < {_USUAL} * max(members)"""
+    return frozenset(name for (name,) in kb.tables.rows(sql))
 
 
 def is_truncated(kb: KnowledgeBase, node_type: str | None, other: str | None, ways: Iterable[tuple[str, bool]]) -> bool:
@@ -150,16 +180,38 @@ def uncategorized(kb: KnowledgeBase, node_type: str | None, ways: Iterable[tuple
     return lacking
 
 
+def is_known_in_part(kb: KnowledgeBase, node_type: str, other: str | None, ways: Iterable[tuple[str, bool]]) -> bool:
+    """Return whether the values of a node, by steps from its type, may be fewer than a reader knows.
+
+    They are the first few, or the main one, or too few nodes have any: a film in two languages is in the notable one.
+    """
+    steps = list(ways)
+    if is_truncated(kb, node_type, other, steps) or _has_main_alone(kb, node_type, steps):
+        return True
+    is_forward = all(forward for _, forward in steps)
+    back = [(name, not forward) for name, forward in steps]
+    return is_forward and is_sparse(node_type, other or "", coverage(kb, node_type, back))
+
+
 def _has_main_alone(kb: KnowledgeBase, node_type: str | None, ways: Iterable[tuple[str, bool]]) -> bool:
-    """Return whether steps from nodes of a type lead to the main one of their categories only (:func:`are_whole`)."""
-    counts = _categories_of(kb, node_type, list(ways))
-    return not are_whole(counts[counts > 0])
+    """Return whether steps from nodes of a type lead to the main one of their categories only (:func:`are_whole`), as
+    from films to one country each: some films have several.
+    """
+    steps = list(ways)
+    counts = _categories_of(kb, node_type, steps)
+    known = counts[counts > 0]
+    ends = {end for name, forward in steps for end in _ends(kb.schema.relation(name), node_type, forward=forward)}
+    is_work = type_noun(node_type or "").rpartition(" ")[2] in WORKS
+    is_one = is_work and {type_noun(one) for one in ends} == {"country"} and len(known) >= _LEAST and known.max() == 1
+    return is_one or not are_whole(known)
 
 
 def _categories_of(kb: KnowledgeBase, node_type: str | None, ways: Sequence[tuple[str, bool]]) -> Ints:
     """Return the numbers of categories of the nodes of a type; empty if the steps lead to anything else."""
     ends = {end for name, forward in ways for end in _ends(kb.schema.relation(name), node_type, forward=forward)}
-    if is_untyped(node_type) or len(ends) != 1 or not _are_categories(kb, str(node_type), next(iter(ends))):
+    are_untold = any(map(is_untyped, ends))  # of what type the values are, a source of statements does not say
+    are_one_kind = are_untold or (len(ends) == 1 and _are_categories(kb, str(node_type), next(iter(ends))))
+    if is_untyped(node_type) or not are_one_kind:
         return np.empty(0, np.int64)
     members = kb.session.members(node_type)
     counts: Ints = np.sum([kb.session.move(*way).ranges(members)[1] for way in ways], axis=0, dtype=np.int64)

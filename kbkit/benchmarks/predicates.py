@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from kbkit.answers.algebra import AttributeFilter, Hop, Operator
+from kbkit.answers.algebra import AttributeFilter, Hop, Move, Operator
 from kbkit.answers.operator_tree import operators
 from kbkit.answers.parse import parse
 from kbkit.answers.syntax import Expression
@@ -27,6 +27,7 @@ from kbkit.english.askable import (
 )
 from kbkit.english.attributes import attribute_words
 from kbkit.english.readable import UNKNOWN_WORD, attribute_problem
+from kbkit.english.relations import NO_VERB, Link, objection
 from kbkit.english.types import type_noun
 from kbkit.english.words import spoken
 from kbkit.kb import KnowledgeBase
@@ -100,11 +101,19 @@ def _words(predicate: Relation | Attribute) -> str:
     return attribute_words(predicate).noun
 
 
+def _unfit_step(schema: Schema, hop: Hop, move: Move) -> str:
+    """Return why no question follows a relation in one direction, or ""."""
+    relation = schema.relation(move.relation)
+    link = Link(relation, hop.type or "", hop.source.type, of_head=not move.forward)
+    has_no_verb = link.is_record and not (link.of_head and not objection(schema, link))
+    return unfit_relation(relation) or f"a relation whose label has {NO_VERB}" * has_no_verb
+
+
 def _problem(operator: Operator, schema: Schema) -> str:
     if operator.type and (reason := unfit_type(schema.type(operator.type))):
         return f"{operator.type} is {reason}"
     if isinstance(operator, Hop):
-        names = {move.relation: unfit_relation(schema.relation(move.relation)) for move in operator.moves}
+        names = {move.relation: _unfit_step(schema, operator, move) for move in operator.moves}
     elif isinstance(operator, AttributeFilter):
         known = {a.name: a for kind in schema.node_types for a in kind.attributes}
         tested = [name for condition in operator.conditions for name in condition.attributes]

@@ -57,6 +57,10 @@ ALIASES = {
     "czech republic": ("czechia",),
 }
 """Other names of countries by their names in lower case."""
+_PARTS = frozenset(("england", "northern ireland", "scotland", "wales"))
+_NAMES = (
+    {name.casefold() for name in CODES.values()} | {other for names in ALIASES.values() for other in names} | _PARTS
+)
 _FEWEST = 2
 
 
@@ -64,6 +68,11 @@ def are_codes(values: Collection[str], words: Collection[str]) -> bool:
     """Return whether all values of a column are codes of countries, and the words of its name say so."""
     is_named = not {"country", "nation", "nationality", "origin"}.isdisjoint(words)
     return is_named and len(values) >= _FEWEST and all(value in CODES or value == "UK" for value in values)
+
+
+def is_country(name: str) -> bool:
+    """Return whether a name, in any case, is that of a country."""
+    return name.casefold() in _NAMES
 
 
 def called(value: str, *, is_code: bool) -> tuple[str, ...]:

@@ -56,6 +56,10 @@ _UNCLEAR = re.compile(
 """Words that refer to something outside the clause, or that name a column to sort by (*by area*)."""
 
 
+_OTHER_SUBJECT = re.compile(r"\b(?:whose|where|(?:in|of|on) which)\b")
+"""What gives a clause a subject of its own."""
+_HALF = re.compile(r"\b(?:extend|rang|reach|run|stretch|vari)\w* from (?!.*\bto\b)")
+"""A range without its end: *reaching from savanna in the south*, to the desert."""
 _BEGIN = re.compile(rf"{_ADVERBS}|{_PARTICIPLES}")
 _SUPERLATIVES = re.compile(rf"\b{_EXTREME}\b")
 _CUT, _LY = re.compile(r",\d"), re.compile(r"\b[a-z]+ly $")
@@ -173,13 +177,15 @@ def _of_sentence(sentence: str, start: int, noun: str) -> Iterator[Description]:
         yield from _usable(superlative, start, f"the{said[3:]}", is_superlative=True)
     for match in _PARTICIPLE.finditer(sentence):
         before = sentence[: match.start("said")].rstrip(", ").rpartition(", ")[2]
-        if _INSIDE.match(before):  # in a part of Yakutia known for diamonds
+        # In a part of Yakutia known for diamonds; the longest river settled by the Dutch; whose valley was settled.
+        if _INSIDE.match(before) or _SUPERLATIVES.search(before) or _OTHER_SUBJECT.search(before):
             continue
         yield from _usable(match, start, f"the {noun} {match['said']}", is_superlative=False)
     relative = _RELATIVE.match(sentence)
     pronoun = "who" if is_person(noun) else "that"
     # Not: a forester catches a fox who escapes, nor: a governess believes that it is haunted.
-    if relative and (pronoun == "who" or relative["pronoun"] != "who") and is_nominal(relative["head"]):
+    is_cut = relative and _SUPERLATIVES.search(sentence, 0, relative.start("said"))  # the longest river that drains
+    if relative and not is_cut and (pronoun == "who" or relative["pronoun"] != "who") and is_nominal(relative["head"]):
         yield from _usable(relative, start, f"the {noun} {pronoun} {relative['said']}", is_superlative=False)
 
 
@@ -194,7 +200,11 @@ def _after_name(sentence: str, start: int, noun: str, name: str) -> Iterator[Des
 
 def _usable(match: re.Match[str], start: int, said: str, *, is_superlative: bool) -> Iterator[Description]:
     clause = match["said"].rstrip()
-    is_cut = _CUT.match(match.string, match.end("said")) or _LY.search(match.string, 0, match.start("said"))
+    is_cut = (
+        _HALF.search(clause)
+        or _CUT.match(match.string, match.end("said"))
+        or _LY.search(match.string, 0, match.start("said"))
+    )
     if _LEAST <= len(clause.split()) <= _MOST and not _UNCLEAR.search(clause) and not is_cut:
         first = start + match.start("said")
         yield Description(first, first + len(clause), said.rstrip(), is_superlative)
@@ -237,6 +247,7 @@ def _kind_of(sentence: str, start: int) -> Iterator[StatedClause]:
 def _stated(sentence: str, is_of_person: bool) -> Iterator[StatedClause]:
     segments = [*_SEGMENT.finditer(sentence)]
     place = _LIES.match(segments[0][0]) if segments and not is_of_person else None
+    place = None if place and _SUPERLATIVES.search(place[0], 0, place.start("said")) else place
     if place and (" and " in place["said"] or not place["said"].startswith("between ")):
         said = _LAST.sub("", place["said"].rstrip())
         at = segments[0].start() + place.start("said")

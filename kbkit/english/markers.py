@@ -6,6 +6,7 @@ import re
 from functools import cache
 
 from kbkit.english.categories import MARKERS
+from kbkit.english.countries import is_country
 from kbkit.english.frames import frame_file
 from kbkit.english.stems import PEOPLES, words_of
 from kbkit.english.types import type_noun
@@ -52,8 +53,8 @@ def untelling(name: str, node_type: str) -> str:
     if noun not in MARKERS:
         return ""
     words = set(map(str.casefold, _WORD.findall(name)))
-    if name.casefold() in PEOPLES or _PEOPLE.fullmatch(name.casefold()):
-        return NO_TOPIC  # american
+    if name.casefold() in PEOPLES or _PEOPLE.fullmatch(name.casefold()) or is_country(name):
+        return NO_TOPIC  # american, england
     if not words or name.casefold() in _listed("kept") or _OF_THING.fullmatch(name):
         return STORED
     kinds = lemmas_of(name.casefold()) if " " not in name else {}

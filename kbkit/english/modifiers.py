@@ -248,11 +248,15 @@ def group_of(phrase: str) -> str:
 
 
 def _may_end(before: str, genre: str) -> bool:
-    """Return whether works of two genres are called by the second: *action comedies*, *historical war movies*."""
-    if bool(genres.noun(before)) != bool(genres.noun(genre)):
-        return bool(genres.noun(genre))
-    is_adjective, is_other = (genres.adjective(one) != one.casefold() for one in (before, genre))
-    return is_adjective or not is_other or bool(genres.noun(genre))
+    """Return whether works of two genres are called by the second: *action comedies*, *historical war movies*.
+
+    Not *war crime movies*: two nouns before a third may mean something else.
+    """
+    if genres.noun(genre):
+        return True
+    words = genres.adjective(before)
+    is_adjective = "-" in words or ("ADJ" in lemmas_of(words) and "NOUN" not in lemmas_of(words))
+    return is_adjective and not genres.noun(before)
 
 
 def heads_of(phrase: str) -> Iterator[tuple[str, str]]:

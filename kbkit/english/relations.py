@@ -18,7 +18,7 @@ from kbkit.english.words import PREPOSITIONS, is_person, plural, spoken, with_ar
 from kbkit.schema import Relation, Schema
 
 _ACTOR = "actor"
-REMEDY = 'Give them phrases in the recipe, such as phrases = { head = "cites", tail = "is cited by" }'
+REMEDY = 'Give such relations phrases in the recipe, such as phrases = { head = "cites", tail = "is cited by" }'
 """What to do about relations that cannot be worded."""
 _LISTED = 5
 _SHORT, _WITH, _BY, _NO_ROLE = "~", "with", "by", "-"
@@ -27,6 +27,8 @@ _BEFORE = {"genre": "{}", "language": "{}-language"}
 """What names of a type say before the noun that has them."""
 RECORDED = {True: "is listed with", False: "is listed for"}
 """Neutral phrases of a head and of a tail; a recipe can give them to a relation whose name says no more."""
+NO_VERB = "no verb"
+"""Why a relation is not asked about whose label says no more than its types."""
 _EITHER_NOUN = re.compile(r"has the (\w+ or \w+ \w+)")
 _PASSIVE = re.compile(r"(?:is|was) \w+ by")
 
@@ -58,9 +60,8 @@ class Link:
 
     def _of_record(self) -> str:
         """Return *has the species* for a label that is the noun of the tails, else a neutral phrase."""
-        noun = type_noun(self.other or "").casefold()
-        is_own = self.of_head and spoken(self.relation.label or self.relation.name).casefold() == noun
-        return f"has the {noun}" if is_own else RECORDED[self.of_head]
+        is_own = self.of_head and self.is_noun_of_tails
+        return f"has the {type_noun(self.other or '').casefold()}" if is_own else RECORDED[self.of_head]
 
     @property
     def _known(self) -> str:
@@ -82,6 +83,13 @@ class Link:
             return False
         end = type_noun(tail).casefold()
         return label == end or (head is not None and label == f"{type_noun(head).casefold()} {end}")
+
+    @property
+    def is_noun_of_tails(self) -> bool:
+        """Whether the label is the noun of the tails: *color* of a product."""
+        tail = self.other if self.of_head else self.subject
+        label = spoken(self.relation.label or self.relation.name).casefold()
+        return tail is not None and label == type_noun(tail).casefold()
 
     def _of_group(self) -> str:
         """Return *is in the {} series* for a label that is the noun of a type of groups, or ""."""
@@ -277,15 +285,33 @@ def roles_of(kind: str, *, are_several: bool) -> dict[str, str]:
 
 
 def unworded(schema: Schema) -> dict[str, str]:
-    """Return the relations that cannot be worded, with the reason."""
+    """Return the relations that cannot be worded, or only as *listed with*, with the reason."""
     reasons: dict[str, str] = {}
     for relation in schema.relations:
         for signature in relation.signatures:
             ends = ((signature.head, signature.tail, True), (signature.tail, signature.head, False))
-            problems = [Link(relation, one, other, of_head=head).problem for one, other, head in ends]
+            problems = [objection(schema, Link(relation, one, other, of_head=head)) for one, other, head in ends]
             if any(problems):
                 reasons[relation.name] = next(filter(None, problems))
     return reasons
+
+
+def objection(schema: Schema, link: Link) -> str:
+    """Return why no question uses a relation, or "".
+
+    A foreign key whose label is the name of a type says nothing of how the things are related (*climbers with the
+    mountain X*), unless its tails only describe the heads, as colors do.
+    """
+    is_unnamed = link.is_record and not (link.is_noun_of_tails and _only_describes(schema, link))
+    return link.problem or NO_VERB * is_unnamed
+
+
+def _only_describes(schema: Schema, link: Link) -> bool:
+    """Return whether the tails of a relation have no attributes, and no relations with nodes of a third type."""
+    head, tail = (link.subject, link.other) if link.of_head else (link.other, link.subject)
+    pairs = [(one.head, one.tail) for relation in schema.relations for one in relation.signatures]
+    is_of_head = all({*pair} <= {head, tail} for pair in pairs if tail in pair)
+    return head != tail and is_of_head and tail is not None and not schema.type(tail).attributes
 
 
 def left_out(reasons: Mapping[str, str]) -> list[str]:

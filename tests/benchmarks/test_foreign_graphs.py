@@ -14,10 +14,12 @@ from kbkit.benchmarks.convkgyarn.make import make as make_conversations
 from kbkit.benchmarks.convkgyarn.predicates import Predicate
 from kbkit.benchmarks.convkgyarn.settings import ConvSettings
 from kbkit.benchmarks.convkgyarn.wording import wording
+from kbkit.benchmarks.predicates import unfit_expression
 from kbkit.benchmarks.quest.families import families
 from kbkit.benchmarks.requirements import relational
 from kbkit.benchmarks.requirements.settings import RequirementSettings
 from kbkit.benchmarks.stark.make import make as make_stark
+from kbkit.english.relations import NO_VERB, REMEDY, unworded
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Schema
@@ -57,7 +59,7 @@ def untyped(folder: Path, first: str, second: str) -> KnowledgeBase:
 
 def test_a_reservation_has_no_adults(inn: Path, tmp_path: Path) -> None:
     with kbkit.open(inn) as kb:
-        make_conversations(kb, tmp_path / "out", ConvSettings(count=8, min_turns=2, types=("reservation",)))
+        make_conversations(kb, tmp_path / "out", ConvSettings(count=8, min_turns=1, types=("reservation",)))
     turns = [
         (one.entity.name, turn.question, [answer.text for answer in turn.answers])
         for one in read_conversations(tmp_path / "out")
@@ -65,14 +67,30 @@ def test_a_reservation_has_no_adults(inn: Path, tmp_path: Path) -> None:
         for turn in one.turns
     ]
     adults = [(name, text, answers) for name, text, answers in turns if "adults" in text]
-    rooms = [(name, text) for name, text, _ in turns if "room" in text]
     assert adults
-    assert rooms
+    assert not [text for _, text, _ in turns if "room" in text]
     known = {name: str(count) for name, count, _ in GUESTS}
     assert [answers for _, _, answers in adults] == [[known[name]] for name, _, _ in adults]
     said = [text for name, text, _ in adults if f"listed for the reservation of {name.title()}" in text]
     assert len(said) == len(adults)
-    assert not [text for _, text in rooms if "listed for the reservation of" not in text]
+
+
+def test_a_relation_without_a_verb_is_not_asked_about(inn: Path, tmp_path: Path) -> None:
+    with kbkit.open(inn) as kb:
+        assert unworded(kb.schema) == {"room": NO_VERB}
+        assert unfit_expression(kb, "room:<room> -> [room] -> reservation")
+        with pytest.raises(KbError, match=r"reservation\.room \(a label .* \(no verb\)\)") as refused:
+            make_conversations(kb, tmp_path / "out", ConvSettings(count=8, types=("reservation",)))
+    assert REMEDY in str(refused.value.hints)
+
+
+def test_a_value_that_only_describes_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "nodes.csv").write_text("key,type,name\n1,product,Cup\n2,product,Jar\nr,color,red\nb,color,blue\n")
+    (tmp_path / "edges.csv").write_text("head,relation,tail\n1,color,r\n2,color,b\n")
+    with kbkit.ingest("table", tmp_path, out=tmp_path / "cups.kb") as kb:
+        assert not unworded(kb.schema)
+        assert not unfit_expression(kb, "color:<color> -> [color] -> product")
+        assert unfit_expression(kb, "product:<product> -> [color] -> color")
 
 
 def test_rows_without_names_are_refused(tmp_path: Path) -> None:

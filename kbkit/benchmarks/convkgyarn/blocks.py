@@ -22,7 +22,7 @@ class Blocks:
     """Yields groups with the facts of their entities.
 
     ``described`` are the entities of stage 3 with how they are called, ``table`` their facts. ``targets`` has the type
-    of the values of each (type, predicate), ``labels`` its words.
+    of the values of each (type, predicate), ``labels`` its words. ``most``: how many facts one has.
     """
 
     def __init__(
@@ -37,6 +37,7 @@ class Blocks:
         self._first = words.explode("word").unique()
         self._main = described.filter(pl.col("related_to") == "")
         self._related = described.filter(pl.col("related_to") != "")
+        self.most = 0
 
     def __iter__(self) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
         """Yield groups (group, entity, related) and facts (with label, given_voice, given_text)."""
@@ -81,6 +82,7 @@ class Blocks:
             if wanted.height:
                 kept.append(facts.join(wanted, on=_KEY, how="semi", maintain_order="left"))
         sets = pl.concat(counts).group_by(_KEY).agg(n=pl.struct("predicate", "asks").n_unique())
+        self.most = max(sets["n"].to_list(), default=0)
         sets = sets.filter(pl.col("n") >= self._settings.min_turns)
         enough = self._main.select(_KEY).join(sets, on=_KEY, how="semi", maintain_order="left")
         return enough, pl.concat(kept) if kept else pl.DataFrame(schema=self._table.columns)

@@ -17,7 +17,7 @@ from kbkit.benchmarks.convkgyarn.predicates import MEMBERSHIP
 from kbkit.benchmarks.convkgyarn.settings import ConvSettings
 from kbkit.benchmarks.incomplete import doubtful_nodes
 from kbkit.benchmarks.requirements.work_years import WorkYears
-from kbkit.errors import Command, KbError, Option
+from kbkit.errors import Command, KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import literal
 
@@ -39,12 +39,12 @@ def draw(kb: KnowledgeBase, asked: Sequence[Asked], people: frozenset[str], sett
     """Return entities with enough predicates, in random order, as many of each type where there are enough.
 
     Columns: node (id in this generation) and ``COLUMNS``. Entities share neither name nor type with others, and are one
-    thing each (:func:`doubtful_nodes`).
+    thing each (:func:`doubtful_nodes`). Empty if no entity has enough.
     """
     candidates = _candidates(kb, asked, settings.min_turns)
     candidates = candidates.filter(~pl.col("node").is_in(sorted(doubtful_nodes(kb))))
     if candidates.is_empty():
-        raise KbError(f"No entity has {settings.min_turns} facts to ask for", "Use a smaller ", Option("min_turns"))
+        return described(kb, candidates, people)
     rng = np.random.default_rng([settings.seed, 3])
     candidates = candidates.with_columns(pl.Series("order", rng.permutation(candidates.height))).sort("order")
     # An entity of two types, such as screenwriter and film director, gets one conversation.
@@ -55,6 +55,11 @@ def draw(kb: KnowledgeBase, asked: Sequence[Asked], people: frozenset[str], sett
     chosen = candidates.filter(rank < pl.col("type").replace_strict(wanted, return_dtype=pl.Int64))
     chosen = chosen.with_columns(turn=pl.int_range(pl.len()).over("type")).sort("turn", "order")
     return described(kb, chosen.select("node", "type"), people)
+
+
+def most_facts(kb: KnowledgeBase, asked: Sequence[Asked], below: int) -> int:
+    """Return how many facts an entity has at most, fewer than ``below``."""
+    return next((count for count in range(below - 1, 0, -1) if _candidates(kb, asked, count).height), 0)
 
 
 def _shares(sizes: dict[str, int], wanted: int) -> dict[str, int]:

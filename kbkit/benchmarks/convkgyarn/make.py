@@ -28,8 +28,9 @@ from kbkit.benchmarks.pipeline import Output, Pipeline, Progress, dropped
 from kbkit.benchmarks.predicates import unfit_type
 from kbkit.benchmarks.recorded import generation, models, origin
 from kbkit.benchmarks.requirements.work_years import WorkYears
+from kbkit.english.relations import REMEDY, unworded
 from kbkit.english.types import type_noun
-from kbkit.errors import KbError
+from kbkit.errors import KbError, Option
 from kbkit.kb import KnowledgeBase
 from kbkit.llm.calls import Calls
 from kbkit.schema import UNTYPED
@@ -37,6 +38,8 @@ from kbkit.schema import UNTYPED
 Way = tuple[Asked, PredicateWording | None]
 """What is asked for, and the grammar's wording, if it has one."""
 PROMPTS = (select.PROMPT, *written.PROMPTS)
+_LISTED = 5
+"""Predicates that an error lists."""
 _ENTITIES = 20_000
 """Entities whose facts are read at once."""
 
@@ -173,7 +176,10 @@ class _Run:
         table = FrameTable(pipeline, "3_entities", entities.COLUMNS)
         pipeline.progress(table.label, 0, 1)
         if not table.path.exists():
-            drawn = entities.draw(self.kb, [one for one, _ in asked], self.people, self.settings)
+            facts_asked = [one for one, _ in asked]
+            drawn = entities.draw(self.kb, facts_asked, self.people, self.settings)
+            if drawn.is_empty():
+                raise self._too_few(pipeline, entities.most_facts(self.kb, facts_asked, self.settings.min_turns))
             if self.settings.related:
                 more = entities.related(self.kb, drawn, self.people, self.settings)
                 drawn = pl.concat([drawn, more.select(drawn.columns)])
@@ -182,6 +188,18 @@ class _Run:
         stored = pl.concat(list(table.read()))
         pipeline.progress(table.label, 1, 1)
         return stored
+
+    def _too_few(self, pipeline: Pipeline, most: int) -> KbError:
+        """Return the error for a KB none of whose entities has enough facts; one has ``most``."""
+        rows = [row for row in pipeline.table(SELECTION).read() if row.dropped]
+        left_out = "; ".join(f"{row.id} ({row.dropped})" for row in rows[:_LISTED])
+        more = f" and {len(rows) - _LISTED:,} more" if len(rows) > _LISTED else ""
+        message = f"No entity has {self.settings.min_turns} facts to ask for"
+        message += f". Predicates not asked for: {left_out}{more}" if rows else ""
+        fewer = Option("min_turns", str(most))
+        if unworded(self.kb.schema):
+            return KbError(message, *((f"{REMEDY}, or use ", fewer) if most else (REMEDY,)))
+        return KbError(message, *(("Use ", fewer) if most else (f"See {pipeline.out / 'stages'}",)))
 
     def _named(self, drawn: pl.DataFrame) -> pl.DataFrame:
         """Leave out entities whose name, and aliases that have a listed word."""
@@ -280,9 +298,7 @@ class _Run:
                 alone += made["related"].null_count()
                 related += made.height - made["related"].null_count()
             if not writer.count:
-                raise KbError(
-                    f"No entity has {self.settings.min_turns} facts to ask for", f"See {pipeline.out / 'stages'}"
-                )
+                raise self._too_few(pipeline, blocks.most)
         pipeline.progress("conversations", self.settings.count, self.settings.count)
         rows = pipeline.table(TEMPLATES).read()
         return {

@@ -55,13 +55,18 @@ def called(frame: pl.DataFrame, schema: Schema, works: Mapping[str, str]) -> pl.
 
 
 def current_alias(name: str, aliases: Iterable[str]) -> str | None:
-    """Return the first alias with a word of the name, in its letters; None if there is none.
+    """Return the first alias that is a part of the name with its telling words, *Einstein*; None if there is none.
 
-    Other aliases may be names of another time (*Swaziland*), nicknames or foreign, and nothing says when they hold.
+    Other aliases may be names of another time (*Swaziland*), nicknames or foreign, or longer than the name, and nothing
+    says when they hold. A part without *North* or the like may name another thing.
     """
-    fit = (alias for alias in aliases if alias.isascii() or not name.isascii())
-    words = {word for word in _WORD.findall(name.casefold()) if len(word) >= _TELLING and word not in _GENERIC}
-    return next((alias for alias in fit if words.intersection(_WORD.findall(alias.casefold()))), None)
+    own = set(_WORD.findall(name.casefold()))
+    telling = {word for word in own if len(word) >= _TELLING and word not in _GENERIC}
+    for alias in aliases:
+        words = set(_WORD.findall(alias.casefold()))
+        if words < own and words & telling and not (own - words) & _GENERIC:
+            return alias
+    return None
 
 
 def _forms(kind: str, name: str, schema: Schema) -> tuple[str, str, bool, bool]:

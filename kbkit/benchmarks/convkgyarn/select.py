@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kbkit.benchmarks.convkgyarn.predicates import Predicate
 from kbkit.benchmarks.fit_nodes import head_nouns, is_function
-from kbkit.benchmarks.incomplete import is_sample, is_truncated
+from kbkit.benchmarks.incomplete import is_known_in_part, is_sample, open_properties
 from kbkit.benchmarks.pipeline import Row, Stage
 from kbkit.benchmarks.predicates import CONSTANT
 from kbkit.benchmarks.requirements.work_years import WorkYears
@@ -31,6 +31,7 @@ _UNIQUE, _ENOUGH = 0.9, 10
 _RARE = 0.25
 """Number of values, relative to those of the most frequent relation, below which a relation tells of exceptions: the
 language of films that are not in English."""
+_PARTIAL = "only some values are known"
 _ORDINAL = re.compile(r"(?i)(?:series )?ordinal|billing|order|rank|position|index|number|sourcing .*|reason .*|of")
 
 
@@ -82,12 +83,13 @@ def unknown(kb: KnowledgeBase, row: Predicate) -> str:
     if row.predicate in years.predicates(row.type) and years.noun(row.type):
         return "the year that a question says with a title"
     if not row.relation:
-        return ""
+        is_list = row.origin == "statement" and row.kind == "entity" and row.predicate in open_properties(kb)
+        return _PARTIAL * is_list
     forward = row.origin != "backward"
     is_dated = any(one.kind == "date" for one in row.qualifiers)
     is_dated |= bool(row.target) and type_noun(row.target) == "year"  # so many people in the year 2000
-    if not is_dated and is_truncated(kb, row.type, row.target, [(row.relation, forward)]):
-        return "only the first few values are known"
+    if not is_dated and is_known_in_part(kb, row.type, row.target, [(row.relation, forward)]):
+        return _PARTIAL
     if not forward and is_sample(kb, row.target) and not is_function(kb, row.type, [(row.relation, False)]):
         return f"the KB has only some nodes of type {row.target}"
     heads = head_nouns(kb) or {}

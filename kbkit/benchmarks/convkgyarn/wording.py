@@ -12,7 +12,7 @@ from kbkit.benchmarks.convkgyarn.values import is_mutual
 from kbkit.english.frames import frame_file
 from kbkit.english.questions import Core, base_form, is_past_form
 from kbkit.english.readable import attribute_problem
-from kbkit.english.relations import Link
+from kbkit.english.relations import Link, objection
 from kbkit.english.roles import is_label, is_untyped, tail_noun
 from kbkit.english.types import THING, type_noun
 from kbkit.english.verbs import VerbPhrase, of_noun, verb_phrase
@@ -66,7 +66,7 @@ def problem(predicate: Predicate, schema: Schema) -> str:
         link = Link(
             schema.relation(predicate.relation), predicate.type, predicate.target, of_head=predicate.origin == "forward"
         )
-        reason = link.problem
+        reason = objection(schema, link)
     else:
         reason = attribute_problem(predicate.label)
     return f"a label that cannot be worded ({reason})" if reason else ""
@@ -236,24 +236,14 @@ def _of_relation(predicate: Predicate, schema: Schema, *, person: bool) -> Predi
     if entry:
         return _of_noun(predicate, entry, person=person)
     link = Link(relation, predicate.type, predicate.target, of_head=forward)
-    if link.problem or link.is_record:
-        return _recorded(predicate, forward=forward) if link.is_record else None
+    if objection(schema, link) or (link.is_record and not forward):
+        return None
     own = link.given
     verb = own or (getattr(verb_phrase(predicate.label), "singular", "") if forward else "")
     if verb:
         return _object_question(predicate, verb)
     other = Link(relation, predicate.target, predicate.type, of_head=not forward)
     return _subject_question(predicate, other.given)
-
-
-def _recorded(predicate: Predicate, *, forward: bool) -> PredicateWording:
-    """Return the wording of a relation that says no more than the type of its tail (:attr:`Link.is_record`)."""
-    noun, word = type_noun(predicate.target), "for" if forward else "with"
-    is_several = predicate.most > 1
-    asked = f"[{noun} is+{plural(noun)} are]" if is_several else f"{noun} is"
-    shown = f"[{noun}+{plural(noun)}]" if is_several else noun
-    cores = [Core(f"{wh} {asked} listed {word} {{S}}") for wh in ("which", "what")]
-    return PredicateWording(tuple(cores), (f"{shown} listed {word} {{S}}",), _theme(predicate))
 
 
 def _linked(predicate: Predicate) -> PredicateWording:

@@ -18,6 +18,7 @@ from kbkit.answers.parse import parse
 from kbkit.answers.sample_sets import AnswerSets, matrix_of, splitmix64
 from kbkit.benchmarks.evidence import padded_words
 from kbkit.benchmarks.fit_nodes import (
+    MISSING,
     are_whole,
     head_nouns,
     is_optional,
@@ -58,7 +59,8 @@ class KnownValues:
     ``of_people``: the values are people; ``are_labels``: they are tags, keywords or the like; ``are_optional``: a node
     needs no value (:func:`is_optional`); ``are_sparse``: most nodes have no value (:func:`is_sparse`); ``mean``: the
     mean number of values of the nodes that have one; ``are_grades``: they are ratings or the like; ``are_years``:
-    they are years; ``are_alike``: they are of the type of the nodes.
+    they are years; ``are_alike``: they are of the type of the nodes; ``are_open``: nothing says of what type they are,
+    and nodes have several, so that a source of statements may lack some.
     """
 
     nodes: NDArray[np.bool_]
@@ -71,6 +73,7 @@ class KnownValues:
     are_grades: bool = False
     are_years: bool = False
     are_alike: bool = False
+    are_open: bool = False
 
     @classmethod
     def of(cls, counts: NDArray[np.int64], family: Family, domain: str, members: int) -> KnownValues:
@@ -83,7 +86,8 @@ class KnownValues:
         mean = float(known.mean()) if len(known) else 0.0
         grades = bool(family.other) and type_noun(family.other).rpartition(" ")[2] in GRADES
         years, alike = _are_years(family), bool(other) and other == domain
-        return cls(counts > 0, are_whole(known), people, labels, optional, sparse, mean, grades, years, alike)
+        several = bool(other) and is_untyped(other) and bool((known > 1).mean() > MISSING) if len(known) else False
+        return cls(counts > 0, are_whole(known), people, labels, optional, sparse, mean, grades, years, alike, several)
 
 
 @dataclass
@@ -112,6 +116,11 @@ class Categories:
     gapped: frozenset[str] = frozenset()
     named: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     doubted: Any = None
+
+    @property
+    def gapped_relations(self) -> list[str]:
+        """The relations of the families in ``gapped``."""
+        return sorted({name for family in self.gapped for name in _relations(family)})
 
     def by_family(self) -> dict[str, int]:
         """Return the number of categories by family."""

@@ -30,6 +30,8 @@ monetary union in Africa*."""
 _MOST, _MANY, _MORE = 0.5, 0.2, 3
 """Fraction of the nodes so far that makes an exclusion plausible, and a smaller one that does if it is that many times
 the fraction of all nodes: *vampire films that are not horror films*."""
+_EXCLUDED = 2
+"""Minimum number of nodes that an exclusion leaves out."""
 _SOME = 0.15
 """Fraction of the members of each category that must be in the excluded one too, half as many times more than of all
 nodes."""
@@ -42,22 +44,47 @@ _ONE = 1.05
 def deniable(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return the rows whose last category a question may deny.
 
-    It may not if it is a label, if the values of its family are incomplete, or if it names a person and the others do
-    not: *made in Peru but not directed by Jane Doe* is not plausible. A job is denied of people with another job only:
+    It may not if it is a label or a genre (a biography is historical to many), if the values of its family are
+    incomplete, or if it names a person and the others do not, or of works: *films by Ann Lee but not by Jane Doe* and
+    *made in Peru but not directed by Jane Doe* are not plausible. A job is denied of people with another job only:
     *citizens of Peru who are not film directors* is not plausible. Nor is anything denied of what has a label, if there
     are other rows: *tagged 'king' but no adventures* asks for two lists of words.
     """
     known = [categories.known.get(item.family) for item in categories.items]
     people = np.array([one is not None and one.of_people for one in known])
-    fit = np.array([one is None or (one.are_whole and not _are_vague(one)) for one in known])
+    fit = np.array([one is None or (one.are_whole and not one.are_open and not _are_vague(one)) for one in known])
     fit &= np.array([not affirmed(divided(item.phrase)[1]) for item in categories.items], bool)
+    fit &= ~are_genres(categories)
     jobs = np.array([not divided(item.phrase)[1] and are_people(item.phrase) for item in categories.items])
     last, others = rows[:, -1], rows[:, :-1]
-    fit_here = fit[last] & (~people[last] | people[others].any(axis=1)) & (~jobs[last] | jobs[others].any(axis=1))
+    may_deny_people = people[others].any(axis=1) & (not _are_works(categories))
+    fit_here = fit[last] & (~people[last] | may_deny_people) & (~jobs[last] | jobs[others].any(axis=1))
     labels = np.array([one is not None and one.are_labels for one in known], bool)
     kept: NDArray[np.int32] = rows[fit_here]
     unlabelled: NDArray[np.int32] = kept[~labels[kept[:, :-1]].any(axis=1)]
     return unlabelled if len(unlabelled) else kept
+
+
+def are_genres(categories: Categories) -> NDArray[np.bool_]:
+    """Return which categories are of a genre."""
+    return np.array([GENRE.fullmatch(divided(item.phrase)[1]) is not None for item in categories.items], bool)
+
+
+def by_person_if_tagged(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the rows that ask for works by a label beside a person alone, who has few: *films from 2015 tagged
+    'murder'* has many more answers to a reader.
+    """
+    if not _are_works(categories):
+        return rows
+    known = [categories.known.get(item.family) for item in categories.items]
+    labels = np.array([one is not None and one.are_labels for one in known], bool)[rows].any(axis=1)
+    people = np.array([one is not None and one.of_people for one in known], bool)[rows].any(axis=1)
+    kept: NDArray[np.int32] = rows[~labels | people]
+    return kept
+
+
+def _are_works(categories: Categories) -> bool:
+    return is_untyped(categories.domain) or type_noun(categories.domain).rpartition(" ")[2] in WORKS
 
 
 def excludes_expected(
@@ -74,7 +101,7 @@ def excludes_expected(
     sizes = np.diff(matrix.indptr)
     known = [categories.known.get(item.family) for item in categories.items]
     members = np.array([math.inf if one is None else one.nodes.sum() for one in known])
-    is_general = _are_general(categories)
+    is_general = are_general(categories)
     denied = rows[:, -1]
     every = sizes[denied] / members[denied]
     of_one, related = np.zeros(len(rows), bool), np.ones(len(rows), bool)
@@ -82,7 +109,9 @@ def excludes_expected(
         share = _overlap(categories, other, denied)[0] / sizes[other]
         of_one |= _is_expected(share, every)
         related &= (share >= np.maximum(_SOME, _MORE / 2 * every)) | is_general[other]
-    return np.asarray(of_one & related & _is_expected((before - left) / np.maximum(1, before), every), bool)
+    excluded = before - left  # one film alone that two people wrote is chance
+    is_expected = _is_expected(excluded / np.maximum(1, before), every) & (excluded >= _EXCLUDED)
+    return np.asarray(of_one & related & is_expected, bool)
 
 
 def _is_expected(share: NDArray[np.float64], every: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -100,7 +129,7 @@ def with_varied_families(categories: Categories, shape: Shape, rows: NDArray[np.
     families = np.unique(_families(categories), return_inverse=True)[1]
     kept = preferred(rows, alike)
     varied: NDArray[np.int32] = kept[(families[kept] != families[kept[:, :1]]).any(axis=1)]
-    is_general = _are_general(categories)
+    is_general = are_general(categories)
     asked = varied[:, :-1] if "-" in ops(shape) else varied
     varied = varied[is_general[asked].any(axis=1)] if is_general[asked].any() else varied
     for one, other, third in ((0, 1, 2), (0, 2, 1), (1, 2, 0)):
@@ -121,8 +150,11 @@ def of_kindred(categories: Categories, shape: Shape, rows: NDArray[np.int32]) ->
         return rows
     known = [categories.known.get(item.family) for item in categories.items]
     families = np.unique(_families(categories), return_inverse=True)[1]
-    genre = np.array([GENRE.fullmatch(divided(item.phrase)[1]) is not None for item in categories.items], bool)
-    exempt = genre | _are_general(categories) | np.array([one is not None and one.of_people for one in known], bool)
+    exempt = (
+        are_genres(categories)
+        | are_general(categories)
+        | np.array([one is not None and one.of_people for one in known], bool)
+    )
     fit = np.ones(len(rows), bool)
     for one, other in combinations(rows.T, 2):
         is_same = (families[one] == families[other]) & ~exempt[one]
@@ -133,7 +165,7 @@ def of_kindred(categories: Categories, shape: Shape, rows: NDArray[np.int32]) ->
     return kept if len(kept) else rows
 
 
-def _are_general(categories: Categories) -> NDArray[np.bool_]:
+def are_general(categories: Categories) -> NDArray[np.bool_]:
     """Return which categories are by year, grade, or a family with one value of each thing, which many share."""
     known = [categories.known.get(item.family) for item in categories.items]
     matrix: Any = categories.sets.matrix
@@ -235,8 +267,7 @@ def on_topic(categories: Categories, shape: Shape, rows: NDArray[np.int32]) -> N
     many answers for a complete list.
     """
     is_open = len(shape.letters) == 1 or "-" in ops(shape)
-    is_of_works = is_untyped(categories.domain) or type_noun(categories.domain).rpartition(" ")[2] in WORKS
-    if not is_open or not is_of_works:
+    if not is_open or not _are_works(categories):
         return rows
     known = [categories.known.get(item.family) for item in categories.items]
     are_general = np.array(
@@ -244,6 +275,14 @@ def on_topic(categories: Categories, shape: Shape, rows: NDArray[np.int32]) -> N
     )
     kept: NDArray[np.int32] = rows[~are_general[rows[:, :-1] if len(shape.letters) > 1 else rows].all(axis=1)]
     return kept if len(kept) else rows
+
+
+def are_kinds(categories: Categories) -> NDArray[np.bool_]:
+    """Return which categories are nouns without a clause, such as *bays* or *chemists*: a reader knows more of them."""
+    known = [item.family in categories.known for item in categories.items]
+    return np.array(
+        [has and not divided(item.phrase)[1] for has, item in zip(known, categories.items, strict=True)], bool
+    )
 
 
 def are_bare(categories: Categories) -> NDArray[np.bool_]:

@@ -33,6 +33,8 @@ _MIN_MEMBERS, _LARGE = 100, 2_000
 """Minimum number of nodes of a default domain, and the number from which it surely has categories."""
 _SHOWN = 0.9
 """Fraction of memberships that the texts of a domain must show to be enough without facts."""
+_LISTED = 5
+"""Reasons that an error lists."""
 _RESERVE = 4
 """Number of queries drawn per requested query."""
 
@@ -181,10 +183,27 @@ class QueryDrafts:
             if len(drawn.queries) < wanted:
                 reason = sample.binding(self.by_domain[domain], shape, request)
                 short.append(f"{domain}, {shape.template!r}: {len(drawn.queries)} of {wanted} possible, {reason}")
+        if short and not any(drawn.possible for _, _, drawn in samples):
+            raise self._none_whole()
         if short and (not s.scale or not any(drawn.queries for _, _, drawn in samples)):
             hint = ("Use ", Option("scale_constraints"), " to halve the bounds, or set one with ", Option("constraint"))
             raise KbError("Too few queries meet the constraints: " + "; ".join(short), *hint)
         return _balanced(samples)
+
+    def _none_whole(self) -> KbError:
+        """Return the error for a KB that surely holds all answers of no query, with what was left out."""
+        reasons = [
+            reason
+            for drafts in self.by_domain.values()
+            for reason in (
+                *(one for one, count in drafts.left_out.items() if count and one.startswith("of relation")),
+                *(f"of relation {name}, which many nodes lack" for name in drafts.gapped_relations),
+            )
+        ]
+        more = f" and {len(reasons) - _LISTED:,} more" if len(reasons) > _LISTED else ""
+        left_out = f". Left out: categories {'; '.join(reasons[:_LISTED])}{more}" if reasons else ""
+        hint = ("Add ", Option("category_file", "FILE"), ", or use other types")
+        return KbError(f"No query has answers of which the KB is sure to hold all{left_out}", *hint)
 
     def _wanted(self) -> Iterator[tuple[str, Shape, int]]:
         """Yield (domain, shape, number of queries), evenly distributed."""

@@ -76,7 +76,9 @@ class Family:
             noun = categories.kind_noun(self.attribute.label or self.attribute.name, name)
             if noun:
                 return plural(noun)
-        shown = named(name, self.other, self.article) if self.other else name
+        of_country = self.attribute is not None and attribute_words(self.attribute).noun.endswith("country")
+        kind = self.other or "country" * of_country  # whose country is the United Kingdom
+        shown = named(name, kind, self.article) if kind else name
         noun = type_noun(self.other) if self.other else ""
         if noun and self.pattern.endswith(_HOME) and shown == name and noun[:5] not in name.casefold():
             shown = f"the {noun} {name}"  # home to the mountain X: few know the name
@@ -182,10 +184,10 @@ def _relations(kb: KnowledgeBase, domain: str) -> Iterator[Family]:
             twice = mutual or bool(categories.of_either(domain, label))
             if signature.tail == domain and (not twice or not runs(relation, domain, signature.head)):
                 path = _path(kb, relation, signature.head, domain, "tails")
-                record = Link(relation, domain, signature.head, of_head=False)
-                own = as_tail or (record.given if record.is_record else "")
-                if own or either:
-                    yield _family(kb, path, domain, signature.head, own or label, either)
+                if Link(relation, domain, signature.head, of_head=False).is_record:
+                    continue  # colors that are listed for X
+                if as_tail or either:
+                    yield _family(kb, path, domain, signature.head, as_tail or label, either)
                 else:
                     pattern, fact = categories.of_tail(domain, label, signature.head), facts.of_tail(domain, label)
                     yield Family(path, pattern, None, signature.head, fact, article_of(kb.schema.type(signature.head)))

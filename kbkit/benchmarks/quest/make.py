@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,7 +18,7 @@ from kbkit.benchmarks import document_files
 from kbkit.benchmarks.dataset import SPLITS, json_lines
 from kbkit.benchmarks.document_files import DOCUMENTS
 from kbkit.benchmarks.documents import Document, TextPassage, read_documents
-from kbkit.benchmarks.duplicates import DistinctQueries
+from kbkit.benchmarks.duplicates import DistinctQueries, Spread
 from kbkit.benchmarks.evidence import NAMED_AFTER, are_named_after, leaks
 from kbkit.benchmarks.fit_nodes import check_named
 from kbkit.benchmarks.pipeline import Item, Output, Pipeline, Progress, Stage, listed
@@ -57,6 +57,8 @@ from kbkit.measures.records import content
 
 Group = tuple[str, str]
 """A domain and the template of a shape."""
+_GENERAL = 15
+"""Number of categories of a family below which they recur: there are seven continents."""
 FRACTIONS = [0.4, 0.1, 0.5]
 """Half for testing, four fifths of the rest for training (section 3.2 of the paper)."""
 _PUBLISHED = ("query", "docs", "original_query", "scores", "metadata")
@@ -187,7 +189,7 @@ class _Run:
         wanted = {(row.domain, row.template): row.asked for row in drawn.shapes}
         complete: dict[Group, list[Item]] = {group: [] for group in wanted}
         seen: list[Item] = []
-        asked = DistinctQueries()
+        asked = _Asked(drawn.categories, sum(wanted.values()))
         stages: tuple[tuple[Stage[Any], Callable[[Sequence[Item]], list[Any]]], ...] = (
             (PARAPHRASES, lambda batch: self.paraphrased(batch, parsers)),
             (VALIDATED, self.validated),
@@ -306,14 +308,30 @@ class _Run:
         return rows
 
 
-def _distinct_first(items: Sequence[Item], count: int, asked: DistinctQueries) -> tuple[list[Item], list[Item]]:
-    """Return up to ``count`` queries that are no near duplicates of those ``asked``, and the ones after them."""
+class _Asked:
+    """The queries taken so far: no near duplicates, and not too many of one mould or with one category."""
+
+    def __init__(self, categories: Sequence[CategoryRow], count: int) -> None:
+        self._families = {(one.domain, one.phrase): one.family for one in categories}
+        sizes = Counter((one.domain, one.family) for one in categories)
+        self._general = {phrase for phrase, family in self._families.items() if sizes[phrase[0], family] < _GENERAL}
+        self._distinct, self._spread = DistinctQueries(), Spread(count)
+
+    def add(self, query: DraftQuery) -> bool:
+        """Add a query; return False if it is too like others. Continents and the like may recur."""
+        known = [(query.domain, phrase) for phrase in query.phrases]
+        mould = (query.domain, query.template, *sorted(self._families.get(one, "") for one in known))
+        names = [one for one in known if one not in self._general]
+        return self._distinct.add(query.phrases, [one.name for one in query.answers]) and self._spread.add(mould, names)
+
+
+def _distinct_first(items: Sequence[Item], count: int, asked: _Asked) -> tuple[list[Item], list[Item]]:
+    """Return up to ``count`` queries that are not too like those ``asked``, and the ones after them."""
     taken: list[Item] = []
     for position, item in enumerate(items):
         if len(taken) == count:
             return taken, list(items[position:])
-        query = item[DraftQuery]
-        if asked.add(query.phrases, [one.name for one in query.answers]):
+        if asked.add(item[DraftQuery]):
             taken.append(item)
     return taken, []
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -16,8 +16,11 @@ from kbkit.answers.sample_sets import Constraints, SampleRequest
 from kbkit.benchmarks.quest.categories import Categories
 from kbkit.benchmarks.quest.combined import (
     are_bare,
+    are_general,
+    are_kinds,
     are_known,
     are_sparse,
+    by_person_if_tagged,
     deniable,
     excludes_expected,
     of_kindred,
@@ -41,7 +44,7 @@ _EFFECT, _NARROWS = 0.1, 0.25
 """Fraction of the answers that each category must add or leave out, and of those that each of three must leave out."""
 _SLACK = 1.25
 """Number of possible queries required per requested query, because later stages drop some."""
-_USES = (3, 6, 12, 1_000_000)
+_USES = (2, 6, 12, 1_000_000)
 """Maximum number of queries per category; a larger maximum is used only if the one before leaves too few queries."""
 _UNBOUNDED: dict[str, Any] = {
     "intersection_sides_over": 0,
@@ -97,7 +100,7 @@ def draw(
         drawn = candidates(categories, shape, scaled)
         if best is None or len(drawn.rows) > len(best[0].rows):
             best = drawn, scaled
-        if len(drawn.rows) > wanted * _SLACK and _are_varied(drawn.rows):
+        if len(drawn.rows) > wanted * _SLACK and _are_varied(drawn.rows, wanted):
             break
     assert best is not None
     (rows, answers, more), used = best
@@ -109,9 +112,10 @@ def draw(
     return ShapeSample(shape, queries, len(rows), more, used.constraints)
 
 
-def _are_varied(rows: NDArray[np.int32]) -> bool:
-    """Return whether no category is in most of the expressions: not films of one director from many years."""
-    return bool(2 * np.bincount(rows.ravel()).max() <= len(rows))
+def _are_varied(rows: NDArray[np.int32], wanted: int) -> bool:
+    """Return whether as many queries as are wanted can name each category a few times only."""
+    few = len(_varied(rows, wanted, wanted, Counter(), _USES[:1]))
+    return few >= wanted and bool(2 * np.bincount(rows.ravel()).max() <= len(rows))
 
 
 class Candidates(NamedTuple):
@@ -148,8 +152,10 @@ def candidates(categories: Categories, shape: Shape, request: SampleRequest) -> 
         rows = with_values(categories, rows)
     sparse = are_sparse(categories)
     rows = rows[~sparse[rows].any(axis=1)] if is_untyped(categories.domain) else preferred(rows, sparse)
-    rows = on_topic(categories, shape, rows)
-    if len(shape.letters) > 1:
+    rows = by_person_if_tagged(categories, on_topic(categories, shape, rows))
+    if len(shape.letters) == 1:
+        rows = rows[~(are_kinds(categories) | are_general(categories))[rows[:, 0]]]
+    else:
         rows = preferred(rows, are_bare(categories))
         rows = preferred(rows, stand_apart(categories))
     rows = without_repeats(categories, rows)
@@ -268,7 +274,9 @@ def _simplified(tree: syntax.Expression) -> Iterator[syntax.Expression]:
             yield rest[0] if len(rest) == 1 else syntax.Combine(tree.op, rest)
 
 
-def _varied(rows: NDArray[np.int32], wanted: int, count: int, uses: Counter[int]) -> list[int]:
+def _varied(
+    rows: NDArray[np.int32], wanted: int, count: int, uses: Counter[int], limits: Sequence[int] = _USES
+) -> list[int]:
     """Return the positions of up to ``count`` rows with distinct categories, least used categories first.
 
     Only the first ``wanted`` count as uses.
@@ -276,7 +284,7 @@ def _varied(rows: NDArray[np.int32], wanted: int, count: int, uses: Counter[int]
     chosen: list[int] = []
     taken: set[frozenset[int]] = set()
     plain = [tuple(row) for row in rows.tolist()]
-    for limit in _USES:
+    for limit in limits:
         for position, row in enumerate(plain):
             if len(chosen) == count:
                 return chosen

@@ -84,7 +84,8 @@ def target_of(like: str) -> Target:
 class Share:
     """Queries with something in common, such as a template, of which at most ``most`` are selected if others are left.
 
-    ``cost`` is what one more of them weighs: 1 is a query with one answer more or fewer than wanted.
+    ``cost`` is what one more of them weighs: 1 is a query with one answer more or fewer than wanted; ``inf``: no
+    more of them are selected even if no others are left.
     """
 
     members: NDArray[np.bool_]
@@ -109,10 +110,13 @@ def select(counts: Sequence[int], wanted: Ints, shares: Sequence[Share] = ()) ->
     for want in sorted(wanted.tolist(), reverse=True):
         if not free.any():
             break
-        cost = np.abs(left - want) + ONE_OR_SEVERAL * ((left > 1) != (want > 1))
+        cost = 1.0 * np.abs(left - want) + ONE_OR_SEVERAL * ((left > 1) != (want > 1))
         for share, count in zip(shares, used, strict=True):
-            cost += share.cost * share.members * (count >= share.most)
+            if count >= share.most:
+                cost[share.members] += share.cost
         best = int(np.where(free, cost, np.inf).argmin())
+        if not free[best] or np.isinf(cost[best]):
+            continue
         free[best] = False
         used = [count + bool(share.members[best]) for share, count in zip(shares, used, strict=True)]
         chosen.append(best)

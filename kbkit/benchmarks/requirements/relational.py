@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +36,7 @@ from kbkit.english.markers import is_marker
 from kbkit.english.noun_phrases import NounPhrase, given
 from kbkit.english.readable import name_problem
 from kbkit.english.relations import roles, roles_of
+from kbkit.english.stems import shares_stem
 from kbkit.english.types import WORKS, are_people, type_noun
 from kbkit.english.words import YEARS, is_person
 from kbkit.errors import Command, KbError, Option
@@ -274,7 +276,10 @@ def draw(
         left = left[len(new) :]
     if not by_expression:
         message = f"No grounding of {len(chosen)} templates has {bounds[0]} to {bounds[1]} answers"
-        raise KbError(message, "Use a larger ", Option("max_candidates"))
+        are_small = bounds[0] > 1 and any(
+            f.height for f in _samples(kb, chosen, 1, seed, [(1, bounds[0] - 1)] * len(chosen), weight)
+        )
+        raise KbError(message, "Use ", Option("min_candidates", "1") if are_small else Option("max_candidates", "1000"))
     rows = list(by_expression.values())
     order = np.random.default_rng(seed).permutation(len(rows)).tolist()
     return [replace(rows[at], id=str(number)) for number, at in enumerate(order)]
@@ -352,6 +357,9 @@ def unambiguous(kb: KnowledgeBase, drawn: Sequence[Grounding]) -> list[Grounding
 
     def is_clear(slots: Collection[NamedEntity]) -> bool:
         are_different = len({entity.name.casefold() for entity in slots}) == len(slots)
+        are_different &= not any(
+            one.type != other.type and shares_stem(one.name, [other.name]) for one, other in combinations(slots, 2)
+        )  # by Terry Gilliam, tagged 'gilliam'
         are_readable = not any(name_problem(entity.name, entity.key) or is_number(entity) for entity in slots)
         return are_different and are_readable and all((entity.type, entity.name) in clear for entity in slots)
 

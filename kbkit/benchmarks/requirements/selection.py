@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
 import numpy as np
@@ -13,7 +14,7 @@ from kbkit.benchmarks.pipeline import Item
 from kbkit.benchmarks.requirements import relational
 from kbkit.benchmarks.requirements.answer_counts import ONE_OR_SEVERAL, Share, Target, select
 from kbkit.benchmarks.requirements.fuse import FusedQuery
-from kbkit.benchmarks.requirements.phrases import DESCRIPTIONS
+from kbkit.benchmarks.requirements.phrases import DESCRIPTIONS, is_list_field
 from kbkit.benchmarks.requirements.relational import Grounding
 from kbkit.benchmarks.requirements.suggested import SUGGEST
 from kbkit.benchmarks.requirements.textual import Requirement, TextProperty
@@ -29,9 +30,13 @@ _SOME = 100.0
 """What a query weighs that is one too many of a relation, or without a requirement."""
 _LITTLE = 0.1
 """The same where somebody asks for numbers of answers of their own."""
-_BARE, _WITHOUT_TEXT, _CHAINS, _QUOTED = 0.35, 0.6, 0.35, 0.08
+_BARE, _WITHOUT_TEXT, _CHAINS, _QUOTED = 0.35, 0.6, 0.25, 0.08
 """Maximum fractions of the queries without a requirement, without one on texts, by way of things without a name, and
 with five words in a row that are those of a text, if there are others."""
+_ALONE = 0.4
+"""Maximum fraction of the queries without a requirement, even if there are no others."""
+_NAMED, _NAMES = 2, 25
+"""A thing is named by 2 queries, or by one in 25 of a large dataset."""
 _RUN = 5
 """Number of words in a row that are a quotation."""
 
@@ -48,7 +53,7 @@ def is_mention(required: TextProperty) -> bool:
     """Return whether a requirement is that a description mentions something."""
     if required.condition or not required.forms.keys().isdisjoint(("one", "lead")):
         return False
-    return required.field.partition("#")[0] in DESCRIPTIONS
+    return _field(required) in DESCRIPTIONS
 
 
 def selected(
@@ -61,14 +66,18 @@ def selected(
     plain = sorted(complete, key=lambda query: (_is_trivial(query, templates), _is_of_few(query)))
     known = [plain[position] for position in distinct([_names_and_answers(query) for query in plain])]
     first = {_stated(query): query for query in reversed(known)}
-    known = [query for query in known if not _stated(query)[0] or first[_stated(query)] is query]
+    known = _of_different_texts([query for query in known if not _stated(query)[0] or first[_stated(query)] is query])
     others = sum(not _is_trivial(query, templates) and not _is_of_few(query) for query in known)
     known = known[: max(others, int(_CHOICE * count))]
     wanted = target.counts(min(count, len(known)), max_answers)
     strict, some = (2 * ONE_OR_SEVERAL, _SOME) if target.is_published else (_LITTLE, _LITTLE)
     of_count = int(_FIFTH * count)
     told = {query[Grounding].template for query in known if _asks_text(query)}
+    can_state = any(query[Requirement].properties for query in known)
     shares = [
+        *_shares(known, _named, max(_NAMED, count // _NAMES), math.inf),
+        *_shares(known, lambda query: [()] * (can_state and not query[Requirement].properties),
+                 int(_ALONE * count), math.inf),
         *_shares(known, lambda query: [query[Grounding].template], of_count, strict),
         # Most of a template are for queries on texts, which mostly have one answer.
         *_shares(known, lambda query: [name for name in [query[Grounding].template] if name in told
@@ -91,6 +100,30 @@ def _shares(
     of_queries = [frozenset(names(query)) for query in queries]
     every = dict.fromkeys(name for own in of_queries for name in own)
     return [Share(np.array([name in own for own in of_queries], bool), most, cost) for name in every]
+
+
+def _named(query: Item) -> list[tuple[str, str]]:
+    """Return the things and labels that a query names."""
+    named = [(entity.type, entity.key) for entity in query[Grounding].slots.values()]
+    labels = [one for one in query[Requirement].properties if not one.condition and is_list_field(_field(one))]
+    return [*named, *((_field(one), one.text) for one in labels)]
+
+
+def _field(required: TextProperty) -> str:
+    return required.field.partition("#")[0]
+
+
+def _of_different_texts(queries: Sequence[Item]) -> list[Item]:
+    """Return the first query on each text: two that are answered from one sentence are one to a reader."""
+    read: set[tuple[int, str]] = set()
+    kept = []
+    for query in queries:
+        stated = [one for one in query[Requirement].properties if not one.condition and not is_list_field(_field(one))]
+        own = {(query[Requirement].gold, one.field) for one in stated}
+        if read.isdisjoint(own):
+            kept.append(query)
+            read |= own
+    return kept
 
 
 def _asks_text(query: Item) -> bool:

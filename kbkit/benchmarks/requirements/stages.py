@@ -20,6 +20,7 @@ from kbkit.benchmarks.requirements.choose import OPEN, Chooser, fits
 from kbkit.benchmarks.requirements.fuse import FUSED, FusedQuery, count_words
 from kbkit.benchmarks.requirements.relational import RELATIONAL, Grounding, NamedEntity
 from kbkit.benchmarks.requirements.stages_input import StagesInput
+from kbkit.benchmarks.requirements.suggested import SUGGEST
 from kbkit.benchmarks.requirements.textual import READER, TEXTUAL, Requirement, TextProperty
 from kbkit.benchmarks.requirements.unfit_bindings import with_starts
 from kbkit.benchmarks.requirements.verify import VERIFIED, Check, SpanJudgement, Verified, VerifiedAnswer
@@ -117,7 +118,9 @@ class StagesRun(StagesInput):
                     properties = []
                 is_pair = len(query[Grounding].slots) > 1
                 may_stand |= alone and (has_phrases_alone or is_pair) and len(nodes) <= self.max_answers
-                if not properties and has_any and (not may_stand or OPEN in without):
+                if not properties and self._is_bare(query):
+                    dropped = "it asks for all of a kind"
+                elif not properties and has_any and (not may_stand or OPEN in without):
                     dropped = "no telling phrase or condition"
             elif node_type in self.types_with_text:
                 dropped = "no candidate has a text"
@@ -126,6 +129,12 @@ class StagesRun(StagesInput):
         if self.calls and waiting:
             self._ask(self.calls, waiting, rows)
         return rows
+
+    def _is_bare(self, query: Item) -> bool:
+        """Return whether a suggested query is a noun alone: *composers*, of whom a reader knows more."""
+        name = query[Grounding].template
+        phrase = self.phrases[name]
+        return name.startswith(SUGGEST) and phrase is not None and not phrase.clauses
 
     def _ask(self, calls: Calls, waiting: Sequence[tuple[int, Document, Role, int]], rows: list[Requirement]) -> None:
         """Set the rows that wait for properties, each with its position, gold answer, role and number of properties."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 import polars as pl
@@ -30,6 +31,8 @@ SUGGEST = "suggest"
 _SUGGESTED = 36
 """Number of suggested templates to use, alternating between types of answers."""
 _CONSIDERED = 200
+_REASONS = 3
+"""Reasons that an error lists."""
 
 
 def suggested(kb: KnowledgeBase, seed: int, least: int = 1, *, with_texts: bool = False) -> list[Template]:
@@ -58,10 +61,13 @@ def suggested(kb: KnowledgeBase, seed: int, least: int = 1, *, with_texts: bool 
             message = f"No template can be worded: the label of relation {name} has {problem}"
             raise KbError(message, f"{REMEDY}, or use ", *hint[1:])
         raise KbError("The schema suggests no template whose answers have texts", *hint)
-    asked = pl.Series(
-        [not implausible(kb, one, with_texts=with_texts) for one in frame["expression"]], dtype=pl.Boolean
-    )
-    frame = frame.filter(asked) if asked.any() else frame
+    why = [implausible(kb, one, with_texts=with_texts) for one in frame["expression"]]
+    frame = frame.filter(pl.Series([not reason for reason in why], dtype=pl.Boolean))
+    if frame.is_empty():
+        reasons = "; ".join(reason for reason, _ in Counter(why).most_common(_REASONS))
+        first = f"{REMEDY}, or use " if unworded(kb.schema) else "Use "
+        hint = (first, Option("template"), " with a TOML file of templates")
+        raise KbError(f"The schema suggests no template that a reader would ask: {reasons}", *hint)
     slots = pl.Series("slots", [len(syntax.slots(parse(one))) for one in frame["expression"]], dtype=pl.Int64)
     frame = frame.with_columns(slots)
     turn = pl.int_range(pl.len()).over("answer", "slots")

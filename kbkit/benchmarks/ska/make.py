@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kbkit.benchmarks.dataset import ABOUT, QUERIES
+from kbkit.benchmarks.fit_nodes import nameless_types
 from kbkit.benchmarks.left_out import REASON, LeftOutWords, left_out_words
 from kbkit.benchmarks.pipeline import Output, Pipeline, Progress, Row, Stage, listed, remove
 from kbkit.benchmarks.recorded import generation, models, origin
@@ -29,6 +30,7 @@ from kbkit.benchmarks.ska.tables import by_models, noise, sources
 from kbkit.benchmarks.ska.tables import make as table_maker
 from kbkit.benchmarks.ska.tables.data import TableData, holds_tables
 from kbkit.directory.generations import fingerprint
+from kbkit.english.relations import REMEDY, unworded
 from kbkit.errors import BadInputError, Command, KbError, Option
 from kbkit.kb import KnowledgeBase
 from kbkit.llm.calls import Calls
@@ -81,7 +83,7 @@ def make(
         if not all_instances:
             remove(out)  # there is nothing to edit or to resume
             first = next((reason for reasons in left_out.values() for reason in reasons), "no question was drawn")
-            raise KbError(f"No instance: {first}", *_HINT)
+            raise KbError(f"No instance: {first}", *_remedy(kbs))
         counts = Counter(instance.form for instance in all_instances)
         missing = {form: _missing(form, reasons) for form, reasons in left_out.items() if not counts[form]}
         report = {"wanted": settings.count, "instances": dict(counts), "left_out": left_out, "missing": missing}
@@ -92,7 +94,16 @@ def make(
 def _missing(form: str, reasons: Mapping[str, int]) -> str:
     """Return why a KB gives no instance of a form, and what would help."""
     first = next(iter(reasons), "no question was drawn")
-    return f"{first}. {_REMEDIES[form]}"
+    is_unworded = first.startswith("relation ")
+    return f"{first}. {REMEDY if is_unworded else _REMEDIES[form]}"
+
+
+def _remedy(kbs: Sequence[KnowledgeBase]) -> tuple[Any, ...]:
+    """Return what to do about KBs that give no instance of any form."""
+    nameless = sorted(name for kb in kbs for name in nameless_types(kb))
+    hints = [f"Give nodes of type {nameless[0]} names in the recipe (column 'name' of load.sql)"] if nameless else []
+    hints += [REMEDY] if any(unworded(kb.schema) for kb in kbs) else []
+    return (". ".join(hints),) if hints else _HINT
 
 
 _REMEDIES = {

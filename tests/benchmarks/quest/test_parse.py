@@ -161,9 +161,14 @@ def test_every_form_is_written_and_parsed(shape: Shape) -> None:
             "chemists who are citizens of France",
         ),
         (
-            "_ that are also both _ and _",
-            ("films in the War genre", "films in the Crime genre", "films in the Sci-Fi genre"),
-            "science-fiction crime war films",
+            "_ that are also _",
+            ("films in the War genre", "films in the Sci-Fi genre"),
+            "science-fiction war films",
+        ),
+        (  # two nouns before a third may mean something else
+            "_ that are also _",
+            ("films in the War genre", "films in the Crime genre"),
+            "films in the War genre that are also in the Crime genre",
         ),
     ],
 )

@@ -112,7 +112,7 @@ def draw(kb: KnowledgeBase, count: int, seed: int, templates: Sequence[Template]
     # A template of one step asks for all members of a class, or for a single obvious fact.
     chains = [template for template in templates if relational.steps_of(template) > 1]
     groups = {
-        "relations": _alone(kb, chains, parts[0], seed) or _alone(kb, templates, parts[0], seed),
+        "relations": _alone(kb, chains, parts[0], seed),
         "exclusions": _grounded(kb, pairs, parts[1], seed),
         "conditions": _drawn(kb, by_attribute, wanted, seed + 1, (MIN_CANDIDATES, _CANDIDATES[1]))
         or _drawn(kb, by_attribute, wanted, seed + 1, _CANDIDATES),
@@ -233,8 +233,8 @@ def _known(kb: KnowledgeBase, template: Template) -> tuple[frozenset[int], bool]
     """Return the nodes with a value of the relation that an exclusion denies, and whether a question may deny it.
 
     A node without any value is no answer: that it does not have one value says nothing. Labels are not denied, as lists
-    of them are never whole; nor are years, people, as in *films by Jane Doe without Ann Lee*, and things of the kind
-    that is asked for, as in *countries on the Nile that do not border Chad*.
+    of them are never whole; nor are genres, which overlap, years, people, as in *films by Jane Doe without Ann Lee*,
+    and things of the kind that is asked for, as in *countries on the Nile that do not border Chad*.
     """
     tree = template.tree()
     assert isinstance(tree, syntax.Combine)
@@ -247,7 +247,8 @@ def _known(kb: KnowledgeBase, template: Template) -> tuple[frozenset[int], bool]
         noun.rpartition(" ")[2] == "year" for noun in (type_noun(start.type or ""), *map(tail_noun, relations))
     )
     is_alike = start.type is not None and start.type == template.answer and left.elements[1] != right.elements[1]
-    if is_marker(start.type or "") or are_people(start.type or "") or of_year or is_alike:
+    of_genre = type_noun(start.type or "").rpartition(" ")[2] == "genre"
+    if is_marker(start.type or "") or are_people(start.type or "") or of_year or of_genre or is_alike:
         return frozenset(), False
     every = syntax.Path((syntax.Nodes(start.type), *right.elements[1:]), right.arrows)
     plan = kb.session.resolved(every, str(every))

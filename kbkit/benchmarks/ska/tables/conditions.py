@@ -16,6 +16,7 @@ from kbkit.benchmarks.ska.tables.wording import RowCondition
 from kbkit.english.attributes import is_popularity, located
 from kbkit.english.categories import KINDS
 from kbkit.english.stems import shares_stem
+from kbkit.english.types import WORKS
 from kbkit.english.verbs import GRADES
 
 Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
@@ -39,6 +40,8 @@ def equal(column: WebColumn, row: int, noun: str) -> RowCondition | None:
     """Return the condition that a column has the value of a row; None if it cannot be worded. ``noun``: of the row."""
     cell = column.cells[row]
     is_bad = cell.strip().casefold() in wording.EMPTY or len(cell) > _MAX_VALUE or "\n" in cell or ", " in cell
+    # Of a film of several countries, the source has the main one.
+    is_bad |= noun in WORKS and column.noun == "country" and not column.is_list
     if is_bad or not column.noun or column.kind not in (CATEGORY, NAME, YEAR) or column.is_of_another:
         return None
     mask = column.holds(cell)
@@ -77,6 +80,8 @@ def _related(column: WebColumn, noun: str, cell: str, mask: Mask) -> RowConditio
         return RowCondition(column, sql, mask, f"has its {place}", f"have their {place}", "",
                             f"{column.noun} {be} in {shown}", (cell,))  # fmt: skip
     whose = f"{column.noun} {'are' if column.is_plural else 'is'} {shown}"
+    if column.is_list and not column.is_plural:  # the currencies of Lesotho
+        whose = f"{english.plural(column.noun)} include {shown}"
     if english.is_person(noun):  # its or his
         return RowCondition(column, sql, mask, whose=whose, values=(cell,))
     if column.noun.rpartition(" ")[2] in GRADES | KINDS:  # have the UN status 'observer'

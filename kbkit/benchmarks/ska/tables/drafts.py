@@ -20,6 +20,8 @@ from kbkit.english.verbs import GRADES
 
 _T = TypeVar("_T")
 _MAX_ANSWERS = 6
+_FEWEST = 3
+"""Rows that share something, from which a question asks for an extreme one."""
 _COMMON = 0.03
 """Fraction of the rows that must have a value so that questions count named rows that have it."""
 _COMPARED = {
@@ -57,7 +59,8 @@ class TableDraft:
         A described row is asked for once: *the country known for the twin peaks of the Pitons*.
         """
         asked = "" if self.passages else self.sql.partition(" FROM ")[0]
-        return self.kind, asked, frozenset(self.rows), frozenset(self.passages)
+        kind = "rows" if self.kind in ("filter", "same") else self.kind  # rooms like X are those with a rustic decor
+        return kind, asked, frozenset(self.rows), frozenset(self.passages)
 
 
 class Drafter(TableRows):
@@ -79,9 +82,12 @@ class Drafter(TableRows):
 
     def lookup(self, count: int, rng: np.random.Generator) -> TableDraft | None:
         """Ask for a cell of a named row."""
-        if count != 1 or not self.asked:
+        if count != 1:
             return None
-        column = _one_of(self.asked, rng)
+        columns = [c for c in self.asked if not wording.place_word(c, self.noun)]  # which country Quito is in
+        if not columns:
+            return None
+        column = _one_of(columns, rng)
         rows = self.some(1, rng, lambda row: self.has_value(column, row))
         if not rows or shares_stem(column.cells[rows[0]], [self.key.cells[rows[0]]]):  # which country Bissau is in
             return None
@@ -163,6 +169,8 @@ class Drafter(TableRows):
             return None
         column = _one_of(columns, rng)
         group = self.group(count, rng, lambda row: column.numbers[row] is not None and self.has_value(column, row))
+        if group is not None and group.clauses and len(group.rows) < _FEWEST:
+            return None  # the least populous country that uses the rand, of two
         if group is None or any(one.kind == NUMBER for one in group.given):
             return None  # the largest country with at most 20,000 inhabitants
         return (column, group) if column not in group.given else None
@@ -228,14 +236,15 @@ class Drafter(TableRows):
         if numbered is None or not self._extreme(*numbered, is_high=is_high):
             return None
         column, group = numbered
+        is_pair = len(group.rows) == 2
         most = column.extremes[0 if is_high else 1]
         unit = f" in {column.unit}" if column.unit else ""
         order = "DESC" if is_high else "ASC"
         sql = f"SELECT {column.sql} FROM table_rows WHERE {group.guarded}"
         sql += f" ORDER BY {column.number_sql} {order} LIMIT 1"
-        name = "highest" if count > 2 else "highest_two"
+        name = "highest_two" if is_pair else "highest"
         adjective, *more = wording.adjectives(column, self.noun) or ("", most, most)
-        which = self.which(column, group, is_high=is_high) if adjective and group.clauses else ""
+        which = self.which(column, group, is_high=is_high) if adjective and (group.clauses or not is_pair) else ""
         name = "highest_of" if which else name
         text = wording.drawn(name, rng, most=most, noun=column.noun, keys=group.text, unit=unit,
                              adjective=adjective, more=more[not is_high], which=which)  # fmt: skip

@@ -6,6 +6,9 @@ synthesized rows, and for *table+text* the other passages.
 
 from __future__ import annotations
 
+import math
+import re
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -53,11 +56,16 @@ _KINDS: dict[str, tuple[float, int, int]] = {
 """Kinds of questions: weight, and numbers of positive rows."""
 _OF_ALL_ROWS = frozenset(("filter", "same"))
 """Kinds of questions whose answers depend on all rows that there are."""
+_TOLD = frozenset(("compare", "filter"))
+"""Kinds of questions whose answer may be named like what they name: the largest country with the Australian dollar."""
 _FILTER = "filter"
 _LOOKUP, _SIMPLE, _AGAIN = "lookup", 0.15, 8
 """The kind that asks for a cell of a named row, which many people know without the table; its largest share of the
 questions of a table; and attempts at another kind."""
 _KIND_TRIES = 6
+_FEW = 3
+"""Instances of a table that may be of one mould; of many, two fifths may."""
+_VALUE = re.compile(r"'(?:[^']|'')*'")
 _TRIES = 40
 """Attempts at one question, per table."""
 
@@ -182,6 +190,8 @@ class _Maker:
             self._draft = lambda: self._by_rows(drafter)
         self._asked: set[Hashable] = set()
         self._made = self._lookups = 0
+        self._moulds: Counter[str] = Counter()
+        self._of_mould = max(_FEW, -(-gathering.count * 2 // 5)) if gathering.count else math.inf
 
     @cached_property
     def extended(self) -> Extended:
@@ -192,7 +202,7 @@ class _Maker:
         return Extended(self._table, rows, self._seed)
 
     def _by_rows(self, drafter: Drafter) -> TableDraft | None:
-        is_lookup = self._lookups <= _SIMPLE * self._made
+        is_lookup = self._lookups < _SIMPLE * self._made
         draft = drafter.makers[_LOOKUP](1, self._rng) if is_lookup and self._rng.random() < _SIMPLE else None
         for _ in range(_AGAIN):
             draft = draft or self._of_kinds(drafter)
@@ -221,13 +231,14 @@ class _Maker:
             draft = self._draft()
             # One question of a table is for a single amount: others would differ in the amount alone.
             meaning = draft and (draft.kind if draft.kind == _FILTER and not draft.topics else draft.meaning)
-            if draft is None or meaning in self._asked:
+            if draft is None or meaning in self._asked or self._moulds[_mould(draft)] >= self._of_mould:
                 continue
             self._asked.add(meaning)
             outcome = self._instance(draft, number, solver, scratch)
             if not isinstance(outcome, str):
                 self._made += 1
                 self._lookups += draft.kind == _LOOKUP
+                self._moulds[_mould(draft)] += 1
                 return outcome
             self._gathering.left_out[outcome] += 1
         return None
@@ -264,7 +275,7 @@ class _Maker:
         instance = replace(instance, answers=answers)
         if not answers or any(answer.strip().casefold() in wording.EMPTY for answer in answers):
             return "no answer"
-        told = [draft.question] * bool(draft.phrases) + list(draft.topics) * (draft.kind in _OF_ALL_ROWS - {"same"})
+        told = [draft.question] * bool(draft.phrases) + list(draft.topics) * (draft.kind in _TOLD)
         if leaks(draft.question, answers) or any(shares_stem(answer, told) for answer in answers):
             return "the question names its answer"
         kept = without_words(instance, self._gathering.words)
@@ -311,6 +322,11 @@ class _Maker:
             self._row(units[i][1], "n", n) if units[i][0] else self._passage(units[i][1], "n", n)
             for n, i in enumerate(order)
         ]
+
+
+def _mould(draft: TableDraft) -> str:
+    """Return what questions have in common that differ in what they name alone: the query without its values."""
+    return f"{draft.kind} {_VALUE.sub('', draft.sql)}"
 
 
 def _some(numbers: Sequence[int], first: Sequence[int], count: int, rng: np.random.Generator) -> list[int]:
