@@ -123,6 +123,16 @@ class NamedPart:
     parts: tuple[NamedPart, ...] = ()
 
 
+OWN_COLUMNS = {
+    "id": "in SQL: number of the node",
+    "key": "key of the node",
+    "name": "name of the node",
+    "head": "in SQL: id of the first node",
+    "tail": "in SQL: id of the second node",
+}
+"""Columns that the tables of all types, or of all relations, have."""
+
+
 def schema_parts(schema: Schema) -> tuple[list[NamedPart], list[NamedPart]]:
     """Return the types with their attributes, and the relations with their ends (head, tail, edges) and attributes."""
     names = SparqlNames(schema)
@@ -140,15 +150,24 @@ def schema_parts(schema: Schema) -> tuple[list[NamedPart], list[NamedPart]]:
             for a in found
         )
 
+    def columns(of: tuple[Attribute, ...], *own: str) -> tuple[NamedPart, ...]:
+        given = {a.name for a in of}
+        return tuple(
+            NamedPart(name, OWN_COLUMNS[name], name, {"name": "rdfs:label", "key": "kb:key"}.get(name, ""), "")
+            for name in own
+            if name not in given
+        )
+
     types = [
         NamedPart(t.name, t.description, identifier(t.table), names.short(t.iri), syntax.identifier(t.name), t.members,
-                  parts=attributes(t.attributes, in_sparql=True))
+                  parts=columns(t.attributes, "id", "key", "name") + attributes(t.attributes, in_sparql=True))
         for t in schema.node_types
         if t.members
     ]  # fmt: skip
     relations = [
         NamedPart(r.name, r.label, identifier(r.table), names.short(r.iri), f"[{syntax.identifier(r.name)}]", r.edges,
-                  tuple((s.head, s.tail, s.edges) for s in r.signatures), attributes(r.attributes, in_sparql=False))
+                  tuple((s.head, s.tail, s.edges) for s in r.signatures),
+                  columns(r.attributes, "head", "tail") + attributes(r.attributes, in_sparql=False))
         for r in schema.relations
     ]  # fmt: skip
     return types, relations

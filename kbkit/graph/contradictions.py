@@ -22,11 +22,14 @@ LIMIT = 100
 _LIMIT = f"LIMIT {LIMIT}"
 
 
-def statements(schema: Schema) -> Iterator[tuple[str, str]]:
-    """Yield a title and a statement for each kind of contradiction that the attributes and relations allow."""
+def statements(schema: Schema, most: float = _MOST) -> Iterator[tuple[str, str]]:
+    """Yield a title and a statement for each kind of contradiction that the attributes and relations allow.
+
+    A relation with up to ``most`` edges per node usually has one value.
+    """
     yield from itertools.islice(_wrong_order(schema), 1)
     yield from itertools.islice(_older_children(schema), 1)
-    yield from itertools.islice(_several_values(schema), 1)
+    yield from itertools.islice(_several_values(schema, most), 1)
 
 
 def _wrong_order(schema: Schema) -> Iterator[tuple[str, str]]:
@@ -55,12 +58,12 @@ def _older_children(schema: Schema) -> Iterator[tuple[str, str]]:
                 yield f"{signature.head} born before their {relation.name}", text
 
 
-def _several_values(schema: Schema) -> Iterator[tuple[str, str]]:
+def _several_values(schema: Schema, most: float) -> Iterator[tuple[str, str]]:
     """Yield the relations with more edges than nodes, but few more: some nodes have a second value."""
     for relation in schema.relations:
         for one in relation.signatures:
             head, tail = schema.type(one.head), schema.type(one.tail)
-            if head.members < one.edges <= _MOST * head.members and not relation.symmetric:
+            if head.members < one.edges <= most * head.members and not relation.symmetric:
                 text = (
                     f"SELECT h.id, h.name, list(t.name ORDER BY t.name) AS {identifier(relation.name)}\n"
                     f"FROM {identifier(relation.table)} r\nJOIN {identifier(head.table)} h ON h.id = r.head\n"

@@ -11,6 +11,7 @@ import numpy as np
 
 from kbkit.display import drawing, html
 from kbkit.display.drawing.model import BOTH, IN, OUT, Drawing
+from kbkit.errors import plural
 from kbkit.graph.steps import Graph
 from kbkit.graph.titles import titles
 from kbkit.schema import Schema
@@ -84,6 +85,14 @@ def totals(graph: Graph, nodes: Ids) -> pl.DataFrame:
     ]
     kinds = {"id": pl.Int32, "relation": pl.String, "direction": pl.Int8, "neighbours": pl.Int64}
     return pl.concat([pl.DataFrame(schema=kinds), *parts])
+
+
+def counted(nodes: pl.DataFrame, edges: pl.DataFrame, symmetric: frozenset[str]) -> str:
+    """Return the numbers of nodes and edges as text; an edge that is stored in both directions counts once."""
+    import polars as pl
+
+    twice = edges.filter(pl.col("relation").is_in(list(symmetric)) & (pl.col("head") > pl.col("tail")))
+    return f"{plural(nodes.height, 'node')}, {plural(edges.height - twice.height, 'edge')}"
 
 
 def symmetric_of(schema: Schema) -> frozenset[str]:

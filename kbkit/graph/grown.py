@@ -12,8 +12,8 @@ from kbkit.assets.arguments import check_range
 from kbkit.display.drawing import MAX_NODES
 from kbkit.display.drawing.model import BOTH, IN, OUT, Drawing
 from kbkit.display.render import clean
-from kbkit.errors import KbError, Option, plural
-from kbkit.graph.drawn import Drawable, described, labels_of, symmetric_of, totals
+from kbkit.errors import KbError, Option
+from kbkit.graph.drawn import Drawable, counted, described, labels_of, symmetric_of, totals
 from kbkit.graph.nodes import degrees_of_all
 from kbkit.graph.steps import Graph
 from kbkit.stores import Stores
@@ -121,7 +121,7 @@ def _drawing(stores: Stores, graph: Graph, hops: Mapping[int, int]) -> Drawing:
     joined = pl.concat(edges) if edges else pl.DataFrame(schema=kinds)
     return Drawing(
         clean(nodes["name"][0]),
-        f"{plural(nodes.height, 'node')}, {plural(joined.height, 'edge')}",
+        counted(nodes, joined, symmetric_of(schema)),
         int(fronts[0][0]),
         nodes,
         joined,

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kbkit.display.drawing.model import Drawing
-from kbkit.errors import plural
-from kbkit.graph.drawn import described, labels_of, symmetric_of, totals
+from kbkit.graph.drawn import counted, described, labels_of, symmetric_of, totals
 from kbkit.graph.steps import Graph
 
 if TYPE_CHECKING:
@@ -50,12 +49,13 @@ def paths_drawing(
                 if not move.forward or move.relation in symmetric:
                     edges[backward] = None
     kinds = {"head": pl.Int32, "relation": pl.String, "tail": pl.Int32}
+    joined = pl.DataFrame(list(edges), kinds, orient="row")
     return Drawing(
         title,
-        f"{plural(nodes.height, 'node')}, {plural(len(edges), 'edge')}",
+        counted(nodes, joined, symmetric),
         sequences[0][0],
         nodes,
-        pl.DataFrame(list(edges), kinds, orient="row"),
+        joined,
         tuple(t.name for t in schema.node_types),
         symmetric,
         labels_of(schema),

@@ -10,7 +10,7 @@ import polars as pl
 
 from kbkit.display.drawing.model import Drawing
 from kbkit.errors import plural
-from kbkit.graph.drawn import Drawable, described, labels_of, symmetric_of
+from kbkit.graph.drawn import Drawable, counted, described, labels_of, symmetric_of
 from kbkit.graph.steps import Graph
 from kbkit.stores import Stores
 from kbkit.stores.arrays import distinct
@@ -44,24 +44,26 @@ def subgraph(
 ) -> SubgraphDrawing:
     """Return the graph of some nodes, in any order.
 
-    Without ``proofs``, its edges are all those between the nodes. With them, its edges are these triples, whose other
-    ends are drawn, too.
+    Without ``proofs``, its edges are all those between the nodes. With them, the other ends of these triples are drawn,
+    too, and all edges of their relations between the nodes, so that a line that is not drawn is not in the KB.
     """
     schema = stores.schema
     ids = distinct(np.array(nodes, np.int32))
-    if proofs is None:
-        parts = [
-            pl.DataFrame({"head": heads, "tail": tails}).select("head", relation=pl.lit(relation), tail="tail")
-            for relation, heads, tails in Graph(schema, stores.adjacency).edges(ids)
-        ]
-        edges = pl.concat(parts) if parts else pl.DataFrame(schema=_EDGES)
-    else:
-        edges = pl.DataFrame(list(dict.fromkeys(proofs)), _EDGES, orient="row")
-    ends = np.concatenate([edges["head"].to_numpy(), edges["tail"].to_numpy()]).astype(np.int32)
+    known = pl.DataFrame(list(proofs or ()), _EDGES, orient="row")
+    ends = np.union1d(known["head"].to_numpy(), known["tail"].to_numpy()).astype(np.int32)
     others = np.setdiff1d(ends, ids)
-    shown = described(stores, [others[:0], np.union1d(others, ids)])
-    more = f"; {plural(omitted, 'more node')} omitted" if omitted else ""
-    summary = f"{plural(shown.height, 'node')}, {plural(edges.height, 'edge')}{more}"
+    drawn = np.union1d(others, ids)
+    relations = None if proofs is None else set(known["relation"])
+    parts = [
+        pl.DataFrame({"head": heads, "tail": tails}).select("head", relation=pl.lit(relation), tail="tail")
+        for relation, heads, tails in Graph(schema, stores.adjacency).edges(drawn)
+        if relations is None or relation in relations
+    ]
+    edges = pl.concat([pl.DataFrame(schema=_EDGES), *parts])
+    shown = described(stores, [others[:0], drawn])
+    notes = [f"{plural(omitted, 'more node')} omitted"] if omitted else []
+    notes += ["one proof of each answer"] if len(others) else []
+    summary = "; ".join([counted(shown, edges, symmetric_of(schema)), *notes])
     return SubgraphDrawing(
         Drawing(
             title,

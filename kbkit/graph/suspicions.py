@@ -54,6 +54,8 @@ _VALUES = 500
 """Maximum number of distinct values among which spellings are compared."""
 _USUAL = 0.5
 """Fraction of the nodes that have a relation from which the lack of it is listed."""
+_FEW_SEVERAL = 1.25
+"""Edges per node up to which several values are contradictions, and no list."""
 _ONE, _PROVED = 0.97, 30
 """Fraction of the nodes that have one edge from which several are listed, and number of nodes that prove it."""
 _NUMBERS = ("INT", "DOUBLE", "FLOAT", "REAL", "DECIMAL")
@@ -93,7 +95,7 @@ def suspicions(stores: Stores) -> pl.DataFrame:
 
 
 def _contradictions(tables: Tables, schema: Schema) -> Iterator[Suspicion]:
-    for title, sql in contradictions.statements(schema):
+    for title, sql in contradictions.statements(schema, _FEW_SEVERAL):
         if count := tables.rows(f"SELECT count(*) FROM ({sql})")[0][0]:
             most = " or more" if count == contradictions.LIMIT else ""
             yield Suspicion("contradiction", "", "", f"{title}: {count:,}{most}", count, sql)
@@ -171,6 +173,9 @@ def _extremes(tables: Tables, kind: NodeType, ranges: list[_Range]) -> Iterator[
         if 0 < count <= max(1, _TAIL * one.known):
             number = isinstance(farthest, int | float | Decimal)
             usual = f"; half of all values are from {_short(one.low)} to {_short(one.high)}" if number else ""
+            if number and count > 1:  # others may come near
+                reach = "up to" if word == "above" else "from"
+                usual += f"; values {reach} {_short(_limit(condition))} are not listed"
             most = _short(float(farthest)) if number else farthest
             finding = f"{most} is far {word}" if count == 1 else f"{count:,} values are far {word}, such as {most}"
             name = identifier(one.attribute.name)
@@ -178,6 +183,11 @@ def _extremes(tables: Tables, kind: NodeType, ranges: list[_Range]) -> Iterator[
             order = "" if word == "below" else " DESC"
             sql = f"SELECT {shown}\nFROM {identifier(kind.table)}\nWHERE {condition}\nORDER BY {name}{order}"
             yield Suspicion("extreme", kind.name, one.attribute.name, finding + usual, count, sql)
+
+
+def _limit(condition: str) -> float:
+    """Return the number that a condition compares with."""
+    return float(condition.rpartition(" ")[2])
 
 
 _Side = tuple[str, list[str]]

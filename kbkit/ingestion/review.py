@@ -63,7 +63,9 @@ class ReviewedColumn:
 
 @dataclass(frozen=True)
 class ReviewedTable:
-    """A table: what it becomes in words, its node type if its rows are nodes, their key and the columns of names."""
+    """A table: what it becomes in words, its node type if its rows are nodes, their key and the columns of names, and
+    whether its rows are edges.
+    """
 
     name: str
     rows: int
@@ -71,6 +73,7 @@ class ReviewedTable:
     type: str
     key: Sequence[str]
     named: Sequence[str]
+    is_edges: bool
     columns: Sequence[ReviewedColumn]
 
 
@@ -140,14 +143,17 @@ class IngestReview:
         return links + [(kind(edges.head), edges.relation, kind(edges.tail)) for edges in plan.edges]
 
     def types(self) -> dict[str, int]:
-        """Return the types with their numbers of rows, or of different values in columns without a table."""
+        """Return the types with their numbers of rows, or of different values in columns without a table.
+
+        The number is 0 if the values are lists, whose elements are nodes.
+        """
         plan = self.inferred.plan
         found = {nodes.table.type: nodes.table.rows for nodes in plan.nodes}
         links = [(nodes.table, link) for nodes in plan.nodes for _, link in nodes.links]
         links += [(edges.table, link) for edges in plan.edges for link in (edges.head, edges.tail)]
         for table, link in links:
             if link.loose:
-                distinct = max(table.columns[name].distinct for name in link.columns)
+                distinct = 0 if link.lists else max(table.columns[name].distinct for name in link.columns)
                 found[link.loose] = max(found.get(link.loose, 0), distinct)
         return found
 
@@ -254,7 +260,12 @@ def _options(told: Corrections) -> Iterator[str]:
 
 
 def _tables(examination: Examination, inferred: Inferred) -> Iterator[ReviewedTable]:
-    described = {row["table"]: row["becomes"] for row in summary(inferred.tables, inferred.plan).iter_rows(named=True)}
+    rows_of = summary(inferred.tables, inferred.plan).iter_rows(named=True)
+    are_edges = {edges.table.name for edges in inferred.plan.edges}
+    described = {
+        row["table"]: f"{row['becomes']}, {row['links']}" if row["table"] in are_edges else row["becomes"]
+        for row in rows_of
+    }
     for table in examination.tables:
         nodes = inferred.plan.of(table.name)
         rows = examination.sample(table, _SAMPLES)
@@ -267,6 +278,7 @@ def _tables(examination: Examination, inferred: Inferred) -> Iterator[ReviewedTa
             nodes.table.type if nodes and not nodes.by else "",
             nodes.key if nodes else (),
             nodes.named if nodes else (),
+            table.name in are_edges,
             [
                 ReviewedColumn(
                     name,

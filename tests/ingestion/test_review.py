@@ -64,6 +64,8 @@ def test_corrections_are_those_of_the_command(folder: Path, tmp_path: Path, here
             "notes": ("attribute", ""),
         }
         assert set(review.edges()) == {("film", "director", "person"), ("film", "cast", "person")}
+        [edges] = [table for table in review.tables() if table.is_edges]
+        assert edges.becomes.startswith("edges: cast, from ")
         for what, table, column, value in (
             ("type", "people", "", "human"),
             ("name", "people", "", "country"),

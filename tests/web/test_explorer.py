@@ -141,7 +141,10 @@ def test_a_question_that_is_not_read_has_buttons_for_the_closest_readings(world_
             assert "as you chose on 20" in shown(client.get("/search/reading", params={"q": question}))
             assert client.post("/search/forget", data={"q": question}).status_code == 200
             assert "Not answered" in shown(client.get("/search/reading", params={"q": question}))
-        wrong = client.post("/search/choose", data={"question": question, "q": "country -> [gone] -> country"})
+        gone = {"question": question, "q": "country -> [gone] -> country"}
+        beside = client.post("/search/choose", data=gone, headers=PART)  # beside the expression, which stays
+        assert (beside.status_code, beside.text.startswith('<p class="problem"')) == (400, True)
+        wrong = client.post("/search/choose", data=gone)
         assert (wrong.status_code, "Unknown relation" in shown(wrong)) == (400, True)
         corrected = client.post("/search/choose", data={"question": question, "q": "sea"})  # none of the readings
         hits = re.findall(r'class="head">\s*<a class="node" href="/node/(\w+)/', corrected.text)
@@ -324,7 +327,11 @@ def test_paths_are_listed_and_drawn(client: Any, world: KnowledgeBase) -> None:
     assert client.get(data["graphml"]).status_code == 200
     shortest = client.get("/paths", params={**ends, "shortest": "1", "limit": "100"})
     assert "or more steps were not searched Search longer paths" in shown(shortest)
-    [longer] = [html.unescape(link) for link in Page(shortest.text).links() if link.startswith("/paths?")]
+    [longer] = [
+        html.unescape(link)
+        for link in Page(shortest.text).links()
+        if link.startswith("/paths?") and "path=" not in link
+    ]
     assert longer == "/paths?from=country%23FRA&to=Tokyo&steps=6&limit=100"
     assert "not searched" not in shown(client.get(longer))
     assert "longer without hubs" in shown(client.get(longer))
@@ -378,6 +385,10 @@ def test_paths_avoid_hubs_and_types_and_are_saved_as_text(client: Any, world: Kn
     assert len(saved) > 1
     listed = client.get("/paths", params=ends)
     [one] = [html.unescape(link) for link in Page(listed.text).links() if link.endswith("path=2")]
+    drawn = client.get(one.replace("/paths", "/paths/data")).json()  # its pictures and files have only this path
+    assert [node["name"] for node in sorted(drawn["nodes"], key=lambda node: node["hop"])] == ["Nepal", *names[1][1:]]
+    assert re.search(rf": path 2 of {len(saved)}$", drawn["title"])
+    [one] = [html.unescape(link) for link in Page(client.get(one).text).links() if "format=md" in link]
     alone = client.get(one)
     assert re.findall(r"^\d+\. Nepal (.*)$", alone.text, re.M) == saved[1:2]
     assert f"Path 2 of {len(saved)} that the command below lists." in alone.text
@@ -1363,7 +1374,8 @@ def test_nodes_of_a_graph_have_values(client: Any, world: KnowledgeBase) -> None
     names = [node["name"] for node in data["nodes"]]
     assert values["*neighbours"]["values"]["0"] == len(names) - 1
     assert values["*pagerank"]["values"] == {}
-    ranked = {one["name"]: one["values"] for one in client.get("/graph/values", params={"node": "Nepal"}).json()}
+    ranked_data = client.get("/graph/data", params={"node": "Nepal", "rank": 1}).json()
+    ranked = {one["name"]: one["values"] for one in ranked_data["values"]}
     ranks = dict(world.graph.pagerank().select("id", "value").iter_rows())
     assert ranked["*pagerank"]["0"] == pytest.approx(ranks[world.find("Nepal")])
     more = json.dumps(["continent#asia", "in_continent", -1, 25])
@@ -1507,10 +1519,10 @@ def test_a_pool_that_lacks_answers_is_flagged(world_kb: Path, tmp_path: Path) ->
         page = shown(client.get("/label"))
         assert f"{joined} of {total} answers pooled" in page
         assert f"{joined} of {total} answers pooled" in shown(client.get("/label/1", params={"annotator": "ann"}))
-        assert "1 query has answers that were not pooled: programs take these for no answers" in page
+        assert "1 query has answers that are not among the hits to grade, so the files count them as wrong" in page
         labels.add("1", labels.reading(labels.query("1")).missing)
         assert labels.incomplete() == {}
-        assert "not pooled" not in shown(client.get("/label"))
+        assert "not among the hits" not in shown(client.get("/label"))
 
 
 def test_an_expression_that_leads_to_its_first_part_is_refused(world_kb: Path, tmp_path: Path) -> None:
@@ -1636,6 +1648,9 @@ def test_queries_are_pasted_edited_and_deleted(world_kb: Path, tmp_path: Path) -
     mixed = client.post("/label/many", data={**sent, "queries": "deep lakes\n" + "x" * 2001})
     assert "too long. Use at most 2,000 characters. The queries below were not saved." in shown(mixed)
     assert [one.text for one in labels.queries()][2:] == ["deep lakes"]
+    mistyped = client.post("/label/many", data={**sent, "queries": "deep lakes\nlong rivers | stream"})
+    assert "Line 2, 'long rivers': unknown type 'stream'. The types are country, " in shown(mistyped)
+    assert len(labels.queries()) == 3
     for queries in (" ", "a\n" * 201):
         assert client.post("/label/many", data={**sent, "queries": queries}).status_code == 400
     labels.grade("1", labels.query("1").pool[0], 2, "ann")

@@ -131,6 +131,18 @@ def test_a_graph_grows_shrinks_and_is_undone(tab: Tab) -> None:
             assert set(labels) <= set(texts)
             assert len(labels) > 10
             assert any(text.startswith("KB world, generation 0001, built on") for text in texts if text)
+    page.keyboard.press("Escape")
+    names = "kbkit.drawn.data.nodes.filter((_, i) => kbkit.drawn.visible[i]).map(({ name }) => name)"
+    legend_of = "document.querySelector('#legend').textContent.match(/country (\\d+)/)[1]"
+    countries = int(page.evaluate(legend_of))
+    page.locator("#find").fill("China")
+    page.locator("#find").press("Enter")
+    page.get_by_role("button", name="Hide").click()
+    assert "China" not in page.evaluate(names)
+    assert int(page.evaluate(legend_of)) < countries  # of what is drawn
+    page.locator("summary", has_text="Filter").click()
+    page.get_by_label("China").check()
+    assert "China" in page.evaluate(names)
 
 
 def test_a_graph_looks_as_chosen_and_is_saved_as_a_view(tab: Tab) -> None:
@@ -401,6 +413,15 @@ def test_a_result_is_sorted_filtered_counted_and_drawn(tab: Tab) -> None:
     assert several.count() == 0
     tab.go(links.page("/query", q='river:"Danube" -> [flows_through] -> country', view="graph"))
     assert {"Danube", "Austria"} < set(tab.drawn())
+    page.locator(".drawn summary", has_text="Save").click()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="SVG").click()
+    assert ">flows through or along</text>" in Path(saved.value.path()).read_text()  # a line's name in the legend
+    opened = page.evaluate("history.length")
+    asked = links.page("/query", q="river", language="answers", question="which rivers")  # as a form leads to it
+    tab.go(asked)
+    page.get_by_text("293 rows in").wait_for()
+    assert page.evaluate("history.length") == opened + 1  # one step back leaves the page
 
 
 def test_the_schema_shows_a_type(tab: Tab) -> None:

@@ -12,15 +12,17 @@ const APART = 7; // pixels between a label's middle and the lines of others
 const SAME = 4; // lines of a relation between two columns from which it is named once, above them
 const ONLY = 2; // the same, if they have no other relation
 const AVOIDED = 150; // lines up to which names of nodes are placed off them
+const HEAD = 3; // lines that a name had better hide than an arrowhead
 
 // Draw `data` in `container`. `selected(index or null)` is called on a click on a node or on the background, `full(group)`
 // on a "+N more" whose nodes the page does not have. `layout` is force, layered, or a function that returns the
-// positions of the visible nodes, [x, y] by index.
+// positions of the visible nodes, [x, y] by index. `styled`: the lines of each relation have a style of their own.
 kbkit.Graph = class {
-  constructor(container, data, { selected = () => {}, full = () => {}, layout = "force" } = {}) {
+  constructor(container, data, { selected = () => {}, full = () => {}, layout = "force", styled = false } = {}) {
     Object.assign(this, { container, data, selected, full, over: null, chosen: null, type: null, line: null });
     this.layout = data.layered ? "layered" : layout;
-    this.hidden = { types: new Set(), relations: new Set() }; // by index
+    this.styles = styled && !data.layered ? kbkit.lineStyles(data) : []; // of paths, the columns have the names
+    this.hidden = { types: new Set(), relations: new Set(), nodes: new Set() }; // by index
     this.looks = { colours: [], radii: [] }; // by index of the node, where they differ from those of its type
     this.folded = new Set(data.groups.flatMap((group) => group.hidden));
     this.near = data.nodes.map(() => new Set());
@@ -61,6 +63,12 @@ kbkit.Graph = class {
     ];
   }
 
+  // The style of a line: that of its most frequent relation that is shown (-1: the lines have no styles).
+  styleOf(e) {
+    const own = this.relationsOf(e).map(([relation]) => this.styles.findIndex(({ relations }) => relations.includes(relation)));
+    return own.length ? Math.min(...own) : -1;
+  }
+
   // Read the colours of the page's theme.
   restyle() {
     const look = getComputedStyle(this.container);
@@ -72,6 +80,7 @@ kbkit.Graph = class {
       { selector: ".pinned", style: { "border-width": 3, "border-style": "double", "border-color": this.look.ink } },
       { selector: ".group", style: { "background-color": this.look.ground, "border-width": 1.5, "border-style": "dashed", "border-color": this.look.soft } },
       { selector: "edge", style: { width: 1.2, "line-color": colour("--line"), "curve-style": "straight", "target-arrow-shape": "data(on)", "source-arrow-shape": "data(back)", "target-arrow-color": colour("--arrow"), "source-arrow-color": colour("--arrow"), "arrow-scale": 0.7, "overlay-opacity": 0 } },
+      ...kbkit.DASHES.flatMap((dashes, n) => (n ? [{ selector: `.style${n}`, style: { "line-style": "dashed", "line-dash-pattern": dashes } }] : [])),
       { selector: ".tie", style: { "line-style": "dashed", "target-arrow-shape": "none", "source-arrow-shape": "none" } },
       { selector: ".bent", style: { "curve-style": "unbundled-bezier", "control-point-distances": "data(bend)", "control-point-weights": 0.5, "edge-distances": "node-position" } },
       { selector: ".loop", style: { "curve-style": "bezier" } },
@@ -123,9 +132,9 @@ kbkit.Graph = class {
     return this.data.edges[e].relations.filter(([relation]) => !this.hidden.relations.has(relation));
   }
 
-  // Hide types and relations (sets of indexes), and the nodes that this leaves without a line.
-  filter(types, relations) {
-    this.hidden = { types, relations };
+  // Hide types, relations and single nodes (sets of indexes), and the nodes that this leaves without a line.
+  filter(types, relations, single = new Set()) {
+    this.hidden = { types, relations, nodes: single };
     this.show();
     this.bend(this.positions());
     this.attend();
@@ -147,9 +156,10 @@ kbkit.Graph = class {
     nodes.forEach((node, i) => {
       this.visible.push(node.parent < 0 || (this.visible[node.parent] && !this.folded.has(i)));
     });
-    if (this.hidden.types.size || this.hidden.relations.size) {
-      const kept = this.visible.map((on, i) => on && (i === 0 || !this.hidden.types.has(nodes[i].type)));
-      const held = new Set([0]);
+    if (this.isFiltered()) {
+      const { types, nodes: single } = this.hidden;
+      const kept = this.visible.map((on, i) => on && (nodes[i].level === 0 || (!types.has(nodes[i].type) && !single.has(i))));
+      const held = new Set(nodes.map((_, i) => i).filter((i) => nodes[i].level === 0 || !this.near[i].size));
       edges.forEach(({ s, t }, e) => kept[s] && kept[t] && this.relationsOf(e).length && held.add(s).add(t));
       this.visible = kept.map((on, i) => on && held.has(i));
     }
@@ -164,8 +174,14 @@ kbkit.Graph = class {
         const { s, t } = this.data.edges[line.data("e")];
         line.toggleClass("weak", many && s !== 0 && t !== 0);
         line.toggleClass("hidden", !this.relationsOf(line.data("e")).length);
+        const style = this.styleOf(line.data("e"));
+        kbkit.DASHES.forEach((_, n) => line.toggleClass(`style${n}`, n === style));
       });
     });
+  }
+
+  isFiltered() {
+    return Object.values(this.hidden).some((one) => one.size);
   }
 
   // The nodes that are shown; Cytoscape.js learns only later that those of a class are visible.
@@ -428,13 +444,28 @@ kbkit.Graph = class {
       const told = `${gapOf(data, e)} ${text}`; // between two rows, a relation is named once
       if (this.tall && data.layered && !over && once.has(told)) return;
       once.add(told);
-      const label = { along, text, brief: names.length > 1 ? `${names.length} relations` : halved(text), size: over ? 12 : 10.5, colour: over ? look.ink : look.soft, always: over };
+      const label = { along, text, brief: names.length > 1 ? `${names.length} relations` : halved(text), line: loop ? null : [a, b], size: over ? 12 : 10.5, colour: over ? look.ink : look.soft, always: over };
       if (over) labels.unshift(label);
       else onLines.push([own.length, label]);
     });
     labels.push(...onLines.sort(([a], [b]) => (data.layered ? a - b : 0)).map(([, label]) => label)); // those with few places first
     const avoided = segments.length <= AVOIDED ? segments.flatMap(([, pieces]) => pieces) : [];
+    lines.forEach((line, n) => avoided.length && !line.hasClass("weak") && avoided.push(...this.heads(line, spots, segments[n][1])));
     this.labelled = kbkit.drawLabels(this.canvas, labels, dots, look.ground, look.font, avoided);
+  }
+
+  // The pieces of a line under its arrowheads, several times: a name hides those last.
+  heads(line, spots, pieces) {
+    const { s, t, relations } = this.data.edges[line.data("e")];
+    return relations.flatMap(([, way]) => {
+      if (!way || s === t) return [];
+      const [x, y, r] = spots.get(`n${way > 0 ? t : s}`);
+      const [a, b] = way > 0 ? pieces.at(-1) : pieces[0];
+      const from = way > 0 ? a : b;
+      const long = Math.hypot(from[0] - x, from[1] - y) || 1;
+      const at = (far) => [x + ((from[0] - x) * far) / long, y + ((from[1] - y) * far) / long];
+      return Array(HEAD).fill([at(r), at(r + 9)]);
+    });
   }
 
   // The relation that most lines between two columns of paths have, by the first of the columns. The others are named on

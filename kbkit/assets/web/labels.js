@@ -3,7 +3,7 @@
 var kbkit = globalThis.kbkit ?? {};
 
 // Draw labels in order of importance, each at its first free place, if possible off the `lines`, [[x, y], [x, y]]. A label
-// has x, y and r of its dot, or `along`: points [x, y] on which it may lie; text (lines joined by \n), brief (another text
+// has x, y and r of its dot, or `along`: points [x, y] on which it may lie, of a `line` between two dots; text (lines joined by \n), brief (another text
 // for where there is little room), size, colour, bold, faint, away ([x, y], the preferred direction), beside (only to the right of its dot), and `always`: draw it even if no place
 // is free. `dots` are [x, y, r]. Returns the labels drawn, each with its text, its box (left, top, right, bottom), and
 // whether it covers a line.
@@ -30,6 +30,7 @@ kbkit.drawLabels = (canvas, labels, dots, halo, font, lines = []) => {
     pen.font = `${label.bold ? "600 " : ""}${label.size}px ${font}`;
     let [text, box] = [label.text, null];
     for (const form of [label.text, label.brief ?? label.text]) {
+      if (form !== label.brief && !fits(label, form)) continue; // it would hide the arrowheads
       const free = places(label, form).filter(isFree);
       const strikes = free.map(crossed); // of a label on its line, also that line
       box = free[strikes.indexOf(Math.min(...strikes))];
@@ -74,6 +75,15 @@ kbkit.drawLabels = (canvas, labels, dots, halo, font, lines = []) => {
     if (beside) return [sides[0][2]];
     const fit = ([dx, dy]) => dx * away[0] + dy * away[1];
     return sides.sort((a, b) => fit(b) - fit(a)).map((side) => side[2]);
+  }
+
+  // Whether the text is shorter than its line without the arrowheads.
+  function fits({ line, size }, text) {
+    if (!line) return true;
+    const [[ax, ay, ar], [bx, by, br]] = line;
+    const long = Math.hypot(bx - ax, by - ay) || 1;
+    const [across, down] = [Math.abs(bx - ax) / long, Math.abs(by - ay) / long];
+    return Math.min(pen.measureText(text).width / across, (1.25 * size) / down) < long - ar - br - 20;
   }
 
   // Whether a line passes through a box (Liang and Barsky).

@@ -5,6 +5,32 @@ var kbkit = globalThis.kbkit ?? {};
 const BENDS = [0, 24, -24, 44, -44, 70, -70, 105, -105]; // how far a line's middle is moved aside, the first clear one is taken
 const CLEAR = 6; // pixels between a line and the dots that it passes
 const PIECES = 12; // of a bent line
+kbkit.DASHES = [[], [7, 4], [1.5, 3.5], [9, 3, 1.5, 3]]; // styles of lines, by how many lines have their relations
+
+// The styles of the lines of a drawing: for each of DASHES in use the indexes of its relations, and a name. The most
+// frequent relations have a style of their own; where there are more relations than styles, the others share the last.
+kbkit.lineStyles = ({ edges, relations }) => {
+  const counts = new Map();
+  edges.forEach(({ relations: own }) => own.forEach(([r]) => counts.set(r, (counts.get(r) ?? 0) + 1)));
+  const sorted = [...counts].sort((a, b) => b[1] - a[1]).map(([r]) => r);
+  const single = sorted.length > kbkit.DASHES.length ? kbkit.DASHES.length - 1 : sorted.length;
+  const styles = sorted.slice(0, single).map((r) => ({ relations: [r], name: relations[r].heading ?? relations[r].label }));
+  if (single < sorted.length) styles.push({ relations: sorted.slice(single), name: `${sorted.length - single} other relations` });
+  return styles;
+};
+
+// The entries of a legend for the styles of lines that are shown.
+kbkit.styleEntries = (graph) => {
+  const shown = new Set(graph.lines().map((line) => graph.styleOf(line.data("e"))));
+  return graph.styles.map(({ name }, n) => [name, n]).filter(([, n]) => !graph.isFiltered() || shown.has(n)).map(([name, n]) => {
+    const [svg, line] = ["svg", "line"].map((tag) => document.createElementNS("http://www.w3.org/2000/svg", tag));
+    for (const [key, value] of [["width", 30], ["height", 8], ["aria-hidden", "true"], ["class", "stroke"]]) svg.setAttribute(key, value);
+    const dashes = kbkit.DASHES[n].join(" ");
+    for (const [key, value] of [["x2", 30], ["y1", 4], ["y2", 4], ["stroke", "currentColor"], ["stroke-width", 1.4], ["stroke-dasharray", dashes]]) line.setAttribute(key, value);
+    svg.append(line);
+    return kbkit.element("li", { class: "soft", "data-dashes": dashes }, svg, ` ${name}`);
+  });
+};
 
 // The point towards which a line between two points leaves them; in the middle if the line is straight.
 kbkit.control = ([ax, ay], [bx, by], bend) => {

@@ -23,7 +23,9 @@
   const graph = new kbkit.Graph(document.getElementById("graph"), data, {
     selected: (i) => (i === null ? close() : kbkit.showNode(panel, data, i, (j) => graph.choose(j), () => graph.choose(null))),
     full: (group) => graph.choose(group.node),
+    styled: true,
   });
+  legend.append(...kbkit.styleEntries(graph));
 
   function close() {
     panel.hidden = true;

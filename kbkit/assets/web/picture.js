@@ -5,8 +5,8 @@ var kbkit = globalThis.kbkit ?? {};
 const LIGHT = { ground: "#ffffff", ink: "#1d2733", soft: "#5b6672", line: "#a9b2bc", weak: "#d5dae0", arrow: "#7f8a96" };
 const ROOM = 16; // around the drawing
 
-// Return the drawing as SVG. `heading` are its first lines, `legend` pairs of a colour (or nothing) and a text, `list` lines
-// below the drawing, and `source` the last line.
+// Return the drawing as SVG. `heading` are its first lines, `legend` entries (colour or nothing, text, dashes of a line or
+// nothing), `list` lines below the drawing, and `source` the last line.
 kbkit.svg = (graph, { heading, legend, list = [], source }) => {
   const { cy, look, labelled } = graph;
   const [wide, high] = [graph.container.clientWidth, graph.container.clientHeight];
@@ -45,7 +45,8 @@ kbkit.svg = (graph, { heading, legend, list = [], source }) => {
     const towards = ([x, y]) => [control[0] - x, control[1] - y].map((way) => way / (Math.hypot(control[0] - x, control[1] - y) || 1));
     const [[ux, uy], [vx, vy]] = [towards(a), towards(b)];
     const [from, to] = [[a[0] + ux * a[2], a[1] + uy * a[2]], [b[0] + vx * b[2], b[1] + vy * b[2]]];
-    const dashed = edge.hasClass("tie") ? { "stroke-dasharray": "4 3" } : {};
+    const dashes = edge.hasClass("tie") ? [4, 3] : kbkit.DASHES[edge.data("e") === undefined ? 0 : graph.styleOf(edge.data("e"))] ?? [];
+    const dashed = dashes.length ? { "stroke-dasharray": dashes.join(" ") } : {};
     parts.lines.push(shape("path", { d: `M${from.map(round)} Q${control.map(round)} ${to.map(round)}`, ...look, ...dashed }));
     if (weak) return;
     for (const [end, tip, dx, dy] of [["on", to, -vx, -vy], ["back", from, -ux, -uy]]) {
@@ -79,10 +80,12 @@ kbkit.svg = (graph, { heading, legend, list = [], source }) => {
   heading.forEach((text, i) => words(text, i ? 12 : 16, i ? { fill: LIGHT.soft } : { fill: LIGHT.ink, "font-weight": 600 }));
   let x = ROOM;
   y += 4;
-  for (const [colour, text] of legend) {
+  for (const [colour, text, dashes] of legend) {
+    const mark = colour ? 15 : dashes === undefined ? 0 : 36;
     if (colour) around.push(shape("circle", { cx: x + 5, cy: y + 8, r: 5, fill: colour }));
-    around.push(shape("text", { x: x + (colour ? 15 : 0), y: y + 12, "font-size": 12, fill: LIGHT.ink }, text));
-    x += measured(text, "12px") + (colour ? 15 : 0) + 18;
+    else if (mark) around.push(shape("path", { d: `M${x} ${y + 8} h30`, stroke: LIGHT.arrow, "stroke-width": 1.4, ...(dashes ? { "stroke-dasharray": dashes } : {}) }));
+    around.push(shape("text", { x: x + mark, y: y + 12, "font-size": 12, fill: LIGHT.ink }, text));
+    x += measured(text, "12px") + mark + 18;
     wider = Math.max(wider, x - ROOM - 18);
   }
   const above = y + (legend.length ? 24 : 4);

@@ -171,8 +171,12 @@ def _forms(con: Connection, source: str, value: str, numbered: bool) -> _DateCol
     mixed = ((long, count_of.get(long, 0), count_of.get(short, 0)) for long, short in _SHORT_YEARS.items())
     if both := tuple(form for form, long, short in mixed if long > short > 0 and long + short == total):
         return _DateColumn(value, both, short=True)
+    if partial == total:
+        return _DateColumn(value, problem="without days")
+    several = sum(map(bool, numbers)) > 1 and not any(count + partial == total for count in numbers)
     if partial:
-        return _DateColumn(value, problem="some have no day" if partial < total else "without days")
+        problem = "some have no day" + (", the others have several forms" if several else "")
+        return _DateColumn(value, problem=problem)
     best = max(range(len(usable)), key=lambda place: numbers[place])
     other = f"{_parsed('v', usable[best])} IS NULL" if numbers[best] else "true"
     [(example,)] = con.execute(f"SELECT any_value(v) FROM {known} WHERE {other}").fetchall()

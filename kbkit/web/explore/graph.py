@@ -72,7 +72,6 @@ def routes(site: Site) -> list[Route]:
     return [
         site.route(_PATH, screen.page),
         site.route("/graph/data", screen.data),
-        site.route("/graph/values", screen.values),
         site.route("/graph/file", screen.file),
         site.route("/graph/views", screen.save, method="POST"),
         site.route("/graph/views/delete", screen.delete, method="POST"),
@@ -128,12 +127,6 @@ class _Graph:
             places=view.places if view else {},
         )
         shown["graphml"] = state.url("/graph/file")
-        return JSONResponse(shown, headers={"Cache-Control": "no-store"})
-
-    def values(self, request: Request) -> Response:
-        """Return the values of the graph's nodes with PageRank, which takes seconds at first in a large KB."""
-        drawing = self._grown(_state(request)).graph
-        shown = drawn_values(self._site, drawing, [PAGERANK])
         return JSONResponse(shown, headers={"Cache-Control": "no-store"})
 
     def file(self, request: Request) -> Response:

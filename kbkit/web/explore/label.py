@@ -187,12 +187,15 @@ class _Label:
         elif len(lines) > _MOST_QUERIES:
             hint = f"Send at most {_MOST_QUERIES} at once"
             return self._form(request, given, KbError(f"{len(lines)} queries are too many", hint), "\n".join(lines))
-        for line in lines:
+        for number, line in enumerate(lines, 1):
             try:
-                *_, kind = re.split(r"\t|\s\|\s", line)
+                *texts, kind = re.split(r"\t|\s\|\s", line)
                 text = line.removesuffix(kind).rstrip("\t |")
-                if kind not in types:
+                if not texts:
                     text, kind = line, given["type"]
+                elif kind not in types:
+                    named = f"Line {number}, {text!r}: unknown type {kind!r}"
+                    raise KbError(named, f"The types are {', '.join(types)}")
                 if self._known(text, {**given, "type": kind}) is None:
                     self._labels.write(text, given["annotator"], "", given["note"], given["k"], kind)
             except KbError as error:

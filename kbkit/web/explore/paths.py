@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -77,6 +78,8 @@ class _Paths:
             farther=links.page("/paths", **_address({**asked, "steps": 10})),
             longer=links.page("/paths", **_address(asked)) if found is not None and asked["shortest"] else "",
             fewer=links.page("/paths", **_address(asked), shortest=1) if found and _leaves_out(found) else "",
+            only=found and asked["alone"] and min(asked["alone"], len(found)),
+            page_of=lambda number: links.page("/paths", **_address(asked), **_shortest(asked), path_=number),
             markdown=f"/paths/file?format=md&{request.url.query}",
         )
 
@@ -90,7 +93,7 @@ class _Paths:
                 nodes = self._site.kb.stores.nodes
                 same = {row.id: row for found in (nodes.by_key, nodes.by_name) for row in found(None, [asked[end]])[0]}
                 close = list(same.values())[:_CLOSE] or nodes.closest(asked[end], limit=_CLOSE)
-                given = _address(asked) | ({"shortest": 1} if asked["shortest"] else {})
+                given = _address(asked) | _shortest(asked)
                 meant[asked[end]] = [
                     (row.type, row.key, row.name, links.page("/paths", **{**given, name: f"{row.type}#{row.key}"}))
                     for row in close
@@ -100,9 +103,11 @@ class _Paths:
     def data(self, request: Request) -> Response:
         """Return the drawing as the scripts read it."""
         asked = _asked(request)
-        found = self._found(asked)
-        drawing = found.drawing()
-        shown = self._site.drawn(drawing, found.start.name, found.end.name)
+        found, chosen = self._found(asked), asked["alone"]
+        drawing = _only(found, chosen).drawing()
+        shown = self._site.drawn(drawing, found.start.name, found.end.name, *([str(chosen)] if chosen else []))
+        if chosen:
+            shown["title"] = f"{found.start.name} to {found.end.name}: path {chosen} of {len(found)}"
         for node, (kind, key) in zip(shown["nodes"], drawing.nodes.select("type", "key").iter_rows(), strict=True):
             node.update(command="", page=links.node(kind, key), graph=links.page("/graph", node=f"{kind}#{key}"))
         values = drawn_values(self._site, drawing, links.texts(request, "rank"))
@@ -110,14 +115,13 @@ class _Paths:
         return JSONResponse(shown, headers={"Cache-Control": "no-store"})
 
     def file(self, request: Request) -> Response:
-        """Return the drawing as GraphML, or the list of paths, or the one with a number, as Markdown."""
+        """Return all paths, or the one with a number, as GraphML or Markdown."""
         asked = _asked(request)
-        found, chosen = self._found(asked), links.number(request, "path", 0, 0, 100)
-        if links.text(request, "format") != "md":
-            return graphml(self._site, found, found.start.name, found.end.name)
-        if chosen > len(found):
-            raise HTTPException(404, f"There is no path {chosen}.")
+        found, chosen = self._found(asked), asked["alone"]
         words = (found.start.name, found.end.name, *([str(chosen)] if chosen else []))
+        drawn = _only(found, chosen)
+        if links.text(request, "format") != "md":
+            return graphml(self._site, drawn, *words)
         headers = self._site.attachment("md", *words)
         text = self._markdown(found, self._command(found, asked), chosen)
         return Response(text.encode("utf-8", "replace"), media_type="text/markdown", headers=headers)
@@ -190,6 +194,17 @@ def _leaves_out(found: Paths) -> bool:
     return bool(longer) and len(found) - len(longer) < found.total
 
 
+def _only(found: Paths, chosen: int) -> Paths:
+    """Return the path with a number alone (0: all). Raises :class:`HTTPException` if there is none."""
+    if chosen > len(found):
+        raise HTTPException(404, f"There is no path {chosen}.")
+    return replace(found, listed=(found[chosen - 1],)) if chosen else found
+
+
+def _shortest(asked: dict[str, Any]) -> dict[str, Any]:
+    return {"shortest": 1} if asked["shortest"] else {}
+
+
 def _address(asked: dict[str, Any]) -> dict[str, Any]:
     """Return the parameters of the address of a search, for longer paths as well."""
     given = {"from_": asked["start"], "to": asked["end"], "steps": asked["steps"]}
@@ -229,6 +244,7 @@ def _asked(request: Request) -> dict[str, Any]:
         "end": links.text(request, "to"),
         "steps": links.number(request, "steps", 6, 1, 10),
         "limit": links.number(request, "limit", _LIMIT, 1, 100),
+        "alone": links.number(request, "path", 0, 0, 100),
         "relations": links.texts(request, "relation", 200),
         "types": links.texts(request, "type", 200),
         "shortest": links.flag(request, "shortest"),

@@ -24,6 +24,7 @@ from kbkit.graph.titles import titles
 from kbkit.stores.sql_results import ResultBounds
 from kbkit.stores.threads import run
 from kbkit.web.explore import links, query_drawings
+from kbkit.web.explore.graph import graphml
 from kbkit.web.explore.query_drawings import ENDS, figures, node_columns
 from kbkit.web.explore.query_results import (
     PAGE,
@@ -150,11 +151,13 @@ class _Query:
         answer.headers["HX-Trigger-After-Settle"] = "known"
 
     def graph(self, request: Request) -> Response:
-        """Return the graph of a result as the scripts read it."""
+        """Return the graph of a result as the scripts read it, or as GraphML."""
         _refuse_foreign(request)
         state, kept = self._asked_result(request)
         most = links.number(request, "nodes", query_drawings.FIRST_NODES, 1, query_drawings.MOST_NODES)
-        content = query_drawings.graph_content(self._site, kept, state, most)
+        if links.text(request, "format") == "graphml":
+            return graphml(self._site, query_drawings.graph(self._site, kept, state, most), state.text)
+        content = query_drawings.graph_content(self._site, kept, state, most, links.texts(request, "rank"))
         return JSONResponse(content, headers={"Cache-Control": "no-store"})
 
     def chart(self, request: Request) -> Response:
@@ -222,6 +225,7 @@ class _Query:
                 values["statistics"] = kept.statistics(state)
             elif view == "chart":
                 values["fields"] = query_drawings.chart_fields(kept)
+                values["saved_as"] = self._site.file_name(state.text)
         except KbError as error:  # a filter, which is mended where it is
             problem = said(error)
         total = 0 if frame is None else frame.height
@@ -376,8 +380,10 @@ def _place(error: KbError, text: str) -> tuple[int, int]:
 def _addressed(answer: Response, request: Request, state: ResultState) -> Response:
     """Give the browser the address of a result, which the button Back leaves for the one before.
 
-    While a person types a filter, each text replaces the one before.
+    While a person types a filter, each text replaces the one before. What a page shows when it opens has its address.
     """
+    if request.headers.get("hx-trigger") == "result":
+        return answer
     before = dict(parse_qsl(urlsplit(request.headers.get("hx-current-url", "")).query))
     after = dict(parse_qsl(urlsplit(state.url()).query))
     differ = {name for name in before | after if before.get(name) != after.get(name)}

@@ -13,10 +13,11 @@ from kbkit.english.headings import figure
 from kbkit.errors import KbError
 from kbkit.graph.subgraph import SubgraphDrawing, subgraph
 from kbkit.web.explore import links
+from kbkit.web.explore.graph import PALETTE, drawn_values
 from kbkit.web.explore.query_results import KeptResult, ResultState, iris_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import polars as pl
 
@@ -78,14 +79,22 @@ def _are_nodes(column: pl.Series, count: int) -> bool:
     return isinstance(low, int) and isinstance(high, int) and low >= 0 and high < count
 
 
-def graph_content(site: Site, kept: KeptResult, state: ResultState, most: int = FIRST_NODES) -> dict[str, Any]:
+def graph_content(
+    site: Site, kept: KeptResult, state: ResultState, most: int = FIRST_NODES, ranks: Sequence[str] = ()
+) -> dict[str, Any]:
     """Return a graph as the scripts read it, with the addresses of the nodes' pages, and how many more can be drawn.
 
     The answers of an expression are marked, apart from the other nodes of their proofs.
     """
     made = graph(site, kept, state, most)
     drawing = made.drawing()
-    shown = site.drawn(drawing)
+    shown = site.drawn(drawing, state.text)
+    shown.update(
+        values=drawn_values(site, drawing, ranks),
+        palette=PALETTE,
+        places={},
+        graphml=f"{state.url('/query/graph')}&nodes={most}&format=graphml",
+    )
     rows = drawing.nodes.select("id", "type", "key").iter_rows()
     for node, (number, kind, key) in zip(shown["nodes"], rows, strict=True):
         node.update(command="", page=links.node(kind, key), graph=links.page("/graph", node=f"{kind}#{key}"))

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from kbkit.directory.query_history import QueryHistory
 from kbkit.errors import KbError
-from kbkit.executor.examples import ExampleStatement, NamedPart, examples, schema_parts
+from kbkit.executor.examples import OWN_COLUMNS, ExampleStatement, NamedPart, examples, schema_parts
 from kbkit.executor.executor import Executor
 from kbkit.web.explore import links
 from kbkit.web.explore.site import said
@@ -116,5 +116,6 @@ def _address(known: SavedQuery) -> str:
 
 
 def _mentions(part: NamedPart, wanted: str) -> bool:
-    names = (part.name, part.about, *(one.name for one in part.parts), *(end for ends in part.ends for end in ends[:2]))
+    own = (one.name for one in part.parts if one.about != OWN_COLUMNS.get(one.name))
+    names = (part.name, part.about, *own, *(end for ends in part.ends for end in ends[:2]))
     return any(wanted in name.lower() for name in names)

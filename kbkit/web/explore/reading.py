@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from starlette.responses import RedirectResponse
+from starlette.responses import RedirectResponse, Response
 
 from kbkit.answers.parse import parse
 from kbkit.answers.syntax_tree import Aggregate, Filter, Superlative
@@ -19,10 +19,12 @@ from kbkit.errors import KbError
 from kbkit.executor.languages import is_question
 from kbkit.questions.reply import MAX_PROOFS, AskReply, ProvedAnswer, reply
 from kbkit.web.explore import links
+from kbkit.web.explore.site import is_part
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from starlette.requests import Request
-    from starlette.responses import Response
     from starlette.routing import Route
 
     from kbkit.questions.ask import AskResult
@@ -102,11 +104,14 @@ class _Reading:
             reply=known,
             value=_value(known),
             filtered=filtered,
+            within=within,
             is_question=asks or (is_prose and not missed and not all("#" in one.meaning for one in read.matches)),
             is_name=bool(len(self._site.kb.stores.nodes.called(question))),
             ends=self._ends(read),
             asks_paths=bool(_ASKS_PATHS.search(question)),
             decisive=_decisive(known),
+            words=[one for one in known.words if one.kind or not known.is_answered],  # all words count in an answer
+            conditions=list(dict.fromkeys(map(str, _conditions(parse(known.expression))))) if known.is_answered else [],
             values={one.expression for one in known.others if isinstance(parse(one.expression), Aggregate)},
         )
 
@@ -144,11 +149,15 @@ class _Reading:
         return named if len(named) == 2 and not (read.answers is not None and read.is_sure) else []
 
     def choose(self, request: Request) -> Response:
-        """Remember the reading that a person chose or wrote for a question, and show its answers."""
+        """Remember the reading that a person chose or wrote for a question, and show its answers.
+
+        An error is a message beside the expression, if a part of the page asks.
+        """
         form = request.state.form
         question = form.get("question", "")
         self._site.kb.choose(self._site.kb.ask(question), form.get("q", ""), own=True)
-        return RedirectResponse(f"/search?{urlencode({'q': question})}", 303)
+        address = f"/search?{urlencode({'q': question})}"
+        return Response(headers={"HX-Redirect": address}) if is_part(request) else RedirectResponse(address, 303)
 
     def forget(self, request: Request) -> Response:
         """Forget the reading that was chosen for a question."""
@@ -164,6 +173,19 @@ def _unanswered(known: AskReply, read: AskResult, missed: list[str]) -> AskReply
     return replace(known, is_answered=False, refusal=refusal, others=read.offered(_OTHERS))
 
 
+def _conditions(part: object) -> Iterator[object]:
+    """Yield the conditions in an expression."""
+    if isinstance(part, Filter):
+        yield from part.conditions
+    if isinstance(part, tuple):
+        for one in part:
+            yield from _conditions(one)
+    elif is_dataclass(part):
+        for one in fields(part):
+            if one.name != "conditions":
+                yield from _conditions(getattr(part, one.name))
+
+
 def _value(known: AskReply) -> str:
     """Return the value of a reply with separators if it is a large number."""
     return cell(figure("", known.value)) if type(known.value) in (int, float) else known.value_text
@@ -177,4 +199,9 @@ def _decisive(known: AskReply) -> dict[int, str]:
         return {}
     what = f"{attribute_heading(last.measure)} " if isinstance(last.measure, str) else ""
     found = ((one.id, _GREATEST.match(line)) for one in known.answers for line in one.proof)
-    return {node: f"{what}{value[1]}" for node, value in found if value}
+    return {node: f"{what}{_separated(value[1])}" for node, value in found if value}
+
+
+def _separated(value: str) -> str:
+    """Return a value of a proof, with separators if it is a large number."""
+    return cell(figure("", int(value))) if re.fullmatch(r"-?[0-9]{1,18}", value) else value

@@ -157,7 +157,8 @@ class _Review:
 def _drawing(review: IngestReview) -> Drawing:
     types = review.types()
     order = {name: number for number, name in enumerate(types)}
-    nodes = [(number, name, name, f"{name} {types[name]:,}", 1, "") for name, number in order.items()]
+    counted = {name: f"{name} {count:,}" if count else name for name, count in types.items()}
+    nodes = [(number, name, name, counted[name], 1, "") for name, number in order.items()]
     edges = [
         (order[head], relation, order[tail]) for head, relation, tail in review.edges() if {head, tail} <= set(order)
     ]
@@ -172,7 +173,7 @@ def _drawing(review: IngestReview) -> Drawing:
     edge_kinds = {"head": pl.Int64, "relation": pl.String, "tail": pl.Int64}
     return Drawing(
         review.out.stem,
-        f"{plural(len(nodes), 'type')}, {plural(len(edges), 'link')}",
+        f"{plural(len(nodes), 'type')} with the numbers of rows or values, {plural(len(edges), 'link')}",
         0,
         pl.DataFrame(nodes, node_kinds, orient="row"),
         pl.DataFrame(edges, edge_kinds, orient="row"),

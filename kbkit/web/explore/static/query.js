@@ -30,7 +30,7 @@
 
   document.addEventListener("click", ({ target }) => {
     const button = target.closest(".insert");
-    if (button) globalThis.kbkit_editor?.insert(button.dataset[language()] ?? button.dataset.answers);
+    if (button) globalThis.kbkit_editor?.insert(button.dataset[language()] || button.dataset.answers || button.dataset.sql);
     const field = document.getElementById(target.dataset.focus);
     if (field) {
       for (let fold = field.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
@@ -47,10 +47,11 @@
     const problem = result.querySelector("[data-line]");
     if (problem) globalThis.kbkit_editor?.mark(Number(problem.dataset.line), Number(problem.dataset.column));
     else globalThis.kbkit_editor?.clear();
-    for (const [selector, scripts, draw] of [["[data-chart]", "charts", "drawChart"], ["[data-graph]", "graphs", "drawGraph"]]) {
+    const drawings = [["[data-chart]", "charts", (place) => kbkit_drawChart(place)], ["[data-source]", "graphs", (place) => kbkit.showGraph(place)]];
+    for (const [selector, scripts, draw] of drawings) {
       const place = result.querySelector(selector);
       if (place) {
-        load(result.dataset[scripts]).then(() => globalThis[`kbkit_${draw}`](place), (error) => {
+        load(result.dataset[scripts].trim()).then(() => draw(place), (error) => {
           (document.getElementById("chart-note") ?? document.getElementById("summary")).textContent = error.message;
         });
       }

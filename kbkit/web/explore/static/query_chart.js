@@ -202,7 +202,7 @@ globalThis.kbkit_drawChart = (form) => {
   async function save(kind) {
     const named = { ...spec, data: { values: globalThis.kbkit_chart.rows } };
     const href = kind === "json" ? URL.createObjectURL(new Blob([JSON.stringify(named, null, 1)], { type: "application/json" })) : await view.toImageURL(kind, 2);
-    const link = Object.assign(document.createElement("a"), { href, download: `chart.${kind}` });
+    const link = Object.assign(document.createElement("a"), { href, download: `${form.dataset.saved}.${kind}` });
     link.click();
   }
 
