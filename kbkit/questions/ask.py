@@ -141,7 +141,7 @@ class AskResult:
 
     def _closest_sets(self, limit: int) -> dict[str, AnswerSet]:
         """Return the best readings, at most ``limit``: expressions with their answers; the same whatever was chosen."""
-        found = {} if self.reading is None else {self.reading.expression: self.reading.answers}
+        found: dict[str, AnswerSet] = {}
         for one in self._read.all:
             if len(found) < limit:
                 found.setdefault(one.expression, one.answers)
@@ -210,7 +210,7 @@ class AskResult:
         others: dict[
             str, ChainReading | ClauseReading
         ] = {}  # several names of a node give one expression several times
-        for reading in self._read.all:
+        for reading in self._read.by_rules:
             if len(others) < self._alternatives and reading.expression != self.expression:
                 others.setdefault(reading.expression, reading)
         return pl.DataFrame(

@@ -47,7 +47,7 @@ def expression(
     elif combine:
         tree = Combine(combine, tuple(sets))
         if combine == "-" and arms[1] and arms[1][-1].target == topics[1].type:  # not Germany, nor its neighbours
-            tree = Combine("-", (tree, _start(elements, topics[1])))
+            tree = Combine("-", (tree, start(elements, topics[1])))
     else:
         tree = sets[0]
     last_element = arms[0][-1] if arms[0] else None
@@ -64,8 +64,8 @@ def type_of_value(elements: Elements, value: Element) -> str:
 
 
 def _arm(elements: Elements, question: Question, topic: Topic, arm: list[Element]) -> Expression:
-    start = _start(elements, topic)
-    tree: Expression = start
+    first = start(elements, topic)
+    tree: Expression = first
     hops = 0
     for element in arm:
         if element.kind == HOP:
@@ -73,7 +73,7 @@ def _arm(elements: Elements, question: Question, topic: Topic, arm: list[Element
             tree = _followed(elements, tree, element)
             # From the second hop on, a path may lead back to where it started, which is not what is asked.
             if topic.nodes and hops > 1 and element.target == topic.type:
-                tree = Combine("-", (tree, start))
+                tree = Combine("-", (tree, first))
         elif element.kind in (MOST, MOST_NEIGHBOURS):
             assert question.superlative is not None
             sign = question.superlative.adjective.sign * (-1 if _is_reversed(question, element) else 1)
@@ -84,7 +84,7 @@ def _arm(elements: Elements, question: Question, topic: Topic, arm: list[Element
     return tree
 
 
-def _start(elements: Elements, topic: Topic) -> Expression:
+def start(elements: Elements, topic: Topic) -> Expression:
     """Return the nodes of a topic: by their name if it has no others, else by their keys."""
     known = elements.types[topic.type].name
     if not topic.nodes:

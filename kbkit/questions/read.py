@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, zip_longest
 
 import numpy as np
 
 from kbkit.answers.syntax import Expression
 from kbkit.english.question_words import DWELLING, LIGHT_VERBS
 from kbkit.english.words import may_be_verb
-from kbkit.questions.answer_kinds import keeps_most, other_kind
+from kbkit.errors import KbError
+from kbkit.questions.answer_kinds import content, keeps_most, other_kind
 from kbkit.questions.chain_doubts import ChainDoubts
 from kbkit.questions.chain_reading import ChainReading
 from kbkit.questions.clause_reading import ClauseReading
@@ -25,6 +27,7 @@ from kbkit.questions.mentions import Mention
 from kbkit.questions.question import Question
 from kbkit.questions.reading_words import answer_type
 from kbkit.questions.scoring import WEIGHTS
+from kbkit.questions.sketches.reading import MAX_TRIED, SketchReading
 from kbkit.questions.ways import WHETHER
 
 MAX_EXECUTED = 12
@@ -47,6 +50,11 @@ MAX_DOUBTFUL = 0.25
 """Limit on the confidence of a reading that is not trusted."""
 SURE = 0.5
 """Least confidence of answers that can be used as they are."""
+AGREED, APART = 0.95, 0.65
+"""Least confidence of a reading by clauses that the best sketch agrees with, and greatest of one that it does not.
+
+Of questions about eight databases on which nothing was tuned, 84 of 86 such readings are right, and 31 of 50.
+"""
 _BEFORE_CHAIN = 0.8
 """Confidence from which a reading by clauses comes before a chain that ends with an attribute."""
 CHOSEN = 0.3
@@ -69,6 +77,8 @@ class Read:
     by_clauses: ClauseReading
     may_explain: Callable[[], bool]
     """Whether a chain may explain so much that it is trusted; found out without scoring chains."""
+    sketched: Callable[[int], Sequence[SketchReading]] = lambda _: ()
+    """Returns some readings by sketches, the likeliest first."""
 
     @property
     def has_names(self) -> bool:
@@ -95,13 +105,44 @@ class Read:
 
     @property
     def all(self) -> list[ChainReading | ClauseReading]:
-        """All readings, with the one by clauses first."""
-        return [*([] if self.by_clauses.tree is None else [self.by_clauses]), *self.readings]
+        """All readings: the best first if it is sure or a chain; then, in turn, sketches and others."""
+        first: list[ChainReading | ClauseReading] = []
+        if self.best is not None and (self.is_sure or self.best is self.chain):
+            first = [self.best]
+        turns = zip_longest(self.sketches, self.by_rules)
+        return [*first, *filter(None, chain.from_iterable(turns))]
 
     @property
+    def by_rules(self) -> list[ChainReading | ClauseReading]:
+        """The readings that are no sketches, with the one by clauses first."""
+        return [*([] if self.by_clauses.tree is None else [self.by_clauses]), *self.readings]
+
+    @cached_property
+    def sketches(self) -> Sequence[SketchReading]:
+        """The readings by sketches, the likeliest first; made when they are needed."""
+        return self.sketched(MAX_TRIED)
+
+    @cached_property
     def confidence(self) -> float:
-        """The probability that the answers of the best reading are exactly right, from 0 to 1."""
-        return self._of_clauses if self.best is self.by_clauses else self._of_chain
+        """The probability that the answers of the best reading are exactly right, from 0 to 1.
+
+        The best sketch is a second opinion on a reading by clauses.
+        """
+        if self.best is not self.by_clauses:
+            return self._of_chain
+        found = self._of_clauses
+        if not self.is_sure or type(self.by_clauses) is not ClauseReading:
+            return found
+        for sketch in self.sketched(1):
+            return AGREED + (1 - AGREED) * found if self._agrees(sketch) else min(found, APART)
+        return found
+
+    def _agrees(self, sketch: SketchReading) -> bool:
+        """Return whether a sketch has the same answers as the reading by clauses."""
+        try:
+            return content(sketch.answers) == content(self.by_clauses.answers)
+        except KbError:
+            return False
 
     @property
     def is_sure(self) -> bool:

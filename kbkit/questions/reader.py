@@ -53,6 +53,7 @@ from kbkit.questions.scoring import PLACES, WEIGHTS, score
 from kbkit.questions.second_reading import SecondReading
 from kbkit.questions.share_reading import ShareReading
 from kbkit.questions.share_words import AskedShare, as_noun, asked_shares
+from kbkit.questions.sketches.reading import SketchReader
 from kbkit.questions.spelling import Spelling
 from kbkit.questions.taught import Learned, Taught
 from kbkit.questions.values import AttributeValues
@@ -84,6 +85,7 @@ class QuestionReader:
         self._spelling = Spelling.of(stores)
         self._edges = EdgeAttributes(stores)
         self._ends = EdgeEnds(self.elements)
+        self._sketches = SketchReader(self.elements)
         names = {one.name for one in self.elements.all[: self.elements.hops]}
         said = (words for words in map(label_words, names) if len(words) > 1)
         self._said = [frozenset(map(stem, label_words(name))) for name in names]
@@ -209,6 +211,7 @@ class QuestionReader:
             lambda: self._readings(question, found, framed()),
             by_clauses,
             lambda: self._may_explain(question, framed()),
+            lambda most: self._sketches.readings(by_clauses, question, most),
         )
 
     def _in_labels(self, question: Question) -> set[int]:

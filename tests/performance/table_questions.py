@@ -36,6 +36,8 @@ from tests.performance.timing import times
 
 SPIDER = SHARED / "spider"
 OWN = Path(__file__).with_name("table_questions.jsonl")
+WRITTEN = Path(__file__).with_name("written")
+"""Databases and questions that other writers made, who had not seen the code."""
 HIGH = 0.9
 
 
@@ -108,6 +110,12 @@ def own(*, tuned: bool) -> list[TableQuestion]:
     return [TableQuestion(row["database"], row["question"], row["sql"]) for row in rows if row["tuned"] == tuned]
 
 
+def written(style: str) -> list[TableQuestion]:
+    """Return questions that writers asked about databases of theirs: ``plain`` or ``casual``."""
+    rows = [json.loads(line) for line in (WRITTEN / "questions.jsonl").read_text(encoding="utf-8").splitlines()]
+    return [TableQuestion(row["database"], row["question"], row["sql"]) for row in rows if row["style"] == style]
+
+
 def _figure(what: str, asked: Sequence[TableQuestion]) -> tuple[Figure, list[Outcome]]:
     import kbkit as package
 
@@ -159,7 +167,7 @@ def _gold(one: TableQuestion, *, as_numbers: bool = False) -> list[tuple[str, ..
     with sqlite3.connect(f"file:{SPIDER}/databases/{one.database}.sqlite?mode=ro", uri=True) as database:
         database.text_factory = lambda text: text.decode("utf-8", "replace")
         used = _with_numbers(one.database) if as_numbers else database
-        return [tuple(map(_cell, row)) for row in used.execute(one.sql).fetchall()]
+        return [tuple(map(cell, row)) for row in used.execute(one.sql).fetchall()]
 
 
 @cache
@@ -192,7 +200,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _cell(value: Any) -> str:
+def cell(value: Any) -> str:
     """Return a value as it is compared: numbers with three decimals, days as ISO dates (kbkit reads columns of
     ``9 December 2007`` as dates), texts in lower case, the key of a node.
     """
@@ -229,7 +237,7 @@ def _has_rows(kb: KnowledgeBase, result: AskResult, gold: Sequence[tuple[str, ..
     value = result.value
     if value is not None:
         rows = value if isinstance(value, list) else [value]
-        found = [tuple(map(_cell, row if isinstance(row, tuple) else (row,))) for row in rows]
+        found = [tuple(map(cell, row if isinstance(row, tuple) else (row,))) for row in rows]
         if found and len(found[0]) == len(gold[0]) + 2 and result.answers.value_table().columns[:2] == ["node", "name"]:
             found = [row[1:] for row in found]  # the reference and the name are one thing
         if not found or len(found[0]) > len(gold[0]) + 1:
@@ -243,7 +251,7 @@ def _has_rows(kb: KnowledgeBase, result: AskResult, gold: Sequence[tuple[str, ..
         nodes["key"].to_list(),
         *_identifying(kb, nodes["type"][0], nodes["id"].to_list()),
     ]
-    rows = list(zip(*(map(_cell, column) for column in columns), strict=True))
+    rows = list(zip(*(map(cell, column) for column in columns), strict=True))
     is_pair = len(gold[0]) == 2 and _same([(" ".join(row),) for row in gold], rows)  # first and last names of people
     return is_pair or _same(gold, rows)
 
