@@ -26,7 +26,7 @@ from kbkit.questions.sketches import judge
 from kbkit.questions.sketches.reading import SketchReader
 from kbkit.questions.sketches.words import SketchWords
 from tests.performance import data
-from tests.performance.table_questions import SPIDER, WRITTEN, TableQuestion, cell, is_right, own, spider, written
+from tests.performance.table_questions import TableQuestion, cell, database_of, is_right, own, spider, written
 
 WEIGHTS = Path(judge.__file__).with_name("weights.toml")
 FOLDS, RIDGE, LEAST = 8, 0.5, 0.0005
@@ -75,12 +75,11 @@ class Answered(NamedTuple):
 
 def tried() -> Iterator[Tried]:
     """Yield the questions of all sets with their sketches."""
-    folders = {"spider": SPIDER / "databases", "own": SPIDER / "databases", "plain": WRITTEN, "casual": WRITTEN}
     own_questions = [*own(tuned=True), *own(tuned=False)]
     sets = {"spider": spider(), "own": own_questions, "plain": written("plain"), "casual": written("casual")}
     for what, asked in sets.items():
         for name in dict.fromkeys(one.database for one in asked):
-            database = folders[what] / f"{name}.sqlite"
+            database = database_of(name)
             with kbkit.open(_kb(database)) as kb:
                 reader = QuestionReader.of(kb.stores)
                 sketches = SketchReader(reader.elements)

@@ -189,7 +189,7 @@ class _Run:
         wanted = {(row.domain, row.template): row.asked for row in drawn.shapes}
         complete: dict[Group, list[Item]] = {group: [] for group in wanted}
         seen: list[Item] = []
-        asked = _Asked(drawn.categories, sum(wanted.values()))
+        asked = _Worded(drawn.categories, sum(wanted.values()))
         stages: tuple[tuple[Stage[Any], Callable[[Sequence[Item]], list[Any]]], ...] = (
             (PARAPHRASES, lambda batch: self.paraphrased(batch, parsers)),
             (VALIDATED, self.validated),
@@ -308,7 +308,7 @@ class _Run:
         return rows
 
 
-class _Asked:
+class _Worded:
     """The queries taken so far: no near duplicates, and not too many of one mould or with one category."""
 
     def __init__(self, categories: Sequence[CategoryRow], count: int) -> None:
@@ -325,7 +325,7 @@ class _Asked:
         return self._distinct.add(query.phrases, [one.name for one in query.answers]) and self._spread.add(mould, names)
 
 
-def _distinct_first(items: Sequence[Item], count: int, asked: _Asked) -> tuple[list[Item], list[Item]]:
+def _distinct_first(items: Sequence[Item], count: int, asked: _Worded) -> tuple[list[Item], list[Item]]:
     """Return up to ``count`` queries that are not too like those ``asked``, and the ones after them."""
     taken: list[Item] = []
     for position, item in enumerate(items):

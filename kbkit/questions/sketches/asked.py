@@ -26,7 +26,7 @@ _IS_DATE, _IS_PERSON, _IS_PLACE, IS_NUMBER = 0.5, 0.4, 0.5, 0.3
 _PERIODS = ("year", "month")
 
 
-class Shown(NamedTuple):
+class ShownAttribute(NamedTuple):
     """An attribute that may be asked for: how well words express it, and how well it fits the question word."""
 
     name: str
@@ -74,12 +74,12 @@ class Askable:
         """Return whether an attribute holds dates or years."""
         return self.elements.is_yearly(self.kind, name)
 
-    def adds_up(self, one: Shown) -> bool:
+    def adds_up(self, one: ShownAttribute) -> bool:
         """Return whether an attribute is a number that may be added up."""
         return one.is_number and not self.is_date(one.name) and not self.is_yearly(one.name)
 
     @cached_property
-    def shown(self) -> list[Shown]:
+    def shown(self) -> list[ShownAttribute]:
         """The attributes that may be asked for, the likeliest first."""
         asks, found = self.words.asks, []
         for name, kind in self.types.items():
@@ -94,7 +94,7 @@ class Askable:
             fits += _IS_PLACE * (asks == "where" and not {*PLACES}.isdisjoint(label_words(name)))
             fits += IS_NUMBER * (asks == "how" and is_number and not is_date)
             fits += _IS_PERSON * (asks in ("who", "whom") and is_of_people(name))
-            found.append(Shown(name, atom, said, fits, is_number))
+            found.append(ShownAttribute(name, atom, said, fits, is_number))
         found.sort(key=lambda one: -one.said - one.fits)
         return [one for one in found if one.said + one.fits > _SHOWN][:MAX_SHOWN]
 

@@ -72,7 +72,7 @@ def added(*features: Features) -> dict[str, float]:
     return dict(total)
 
 
-class Conditions:
+class ConditionFinder:
     """Finds what the words of a question may select; ``weigh`` says how likely some features are."""
 
     def __init__(self, words: SketchWords, weigh: Mapping[str, float]) -> None:

@@ -21,7 +21,7 @@ from kbkit.answers.syntax import (
     ValueColumn,
 )
 from kbkit.english.question_words import COMPARATIVES
-from kbkit.questions.sketches.asked import CLEARLY, HARDLY, IS_NUMBER, SAID, Askable, Grouped, Measured, Shown
+from kbkit.questions.sketches.asked import CLEARLY, HARDLY, IS_NUMBER, SAID, Askable, Grouped, Measured, ShownAttribute
 from kbkit.questions.sketches.conditions import Features, SketchCondition, added
 from kbkit.questions.sketches.numbers import AskedNumber
 from kbkit.questions.sketches.sets import NodeSet, NodeSets, restricted
@@ -73,7 +73,7 @@ class Forms(Askable):
         form: str,
         nodes: NodeSet,
         tree: Expression,
-        *shown: Shown,
+        *shown: ShownAttribute,
         more: Sequence[int] = (),
         features: Features | None = None,
         uses: Sequence[str] = (),
@@ -123,7 +123,7 @@ class Forms(Askable):
             yield self._grouped("count by", nodes, tree, group, uses=("count", "group"))
 
     def _grouped(
-        self, form: str, nodes: NodeSet, tree: Expression, group: Grouped, *shown: Shown, uses: Sequence[str]
+        self, form: str, nodes: NodeSet, tree: Expression, group: Grouped, *shown: ShownAttribute, uses: Sequence[str]
     ) -> Sketch:
         features = {"group unsaid": 1 - group.said}
         return self._made(form, nodes, tree, *shown, more=group.atoms, features=features, uses=uses)
@@ -187,7 +187,13 @@ class Forms(Askable):
                 yield replace(sketch, shown=one.atoms, uses=sketch.uses | {"total", "number"})
 
     def _most(
-        self, form: str, nodes: NodeSet, tree: Expression, measured: Measured, *shown: Shown, more: Sequence[int] = ()
+        self,
+        form: str,
+        nodes: NodeSet,
+        tree: Expression,
+        measured: Measured,
+        *shown: ShownAttribute,
+        more: Sequence[int] = (),
     ) -> Sketch:
         atoms = (*measured.atoms, *more)
         return self._made(form, nodes, tree, *shown, more=atoms, features=measured.features, uses=("superlative",))

@@ -65,7 +65,7 @@ def _of_words(words: SketchWords, sketch: Sketch) -> dict[str, float]:
         "verbs": float(rest[verbs].sum()),
         "worst noun": float(rest[nouns].max(initial=0.0)),
         "worst verb": float(rest[verbs].max(initial=0.0)),
-        "better elsewhere": float(np.maximum(0, words.fit.max(1) - expressed).sum()),
+        "better elsewhere": float(np.maximum(0, words.most - expressed).sum()),
     }
 
 
@@ -76,7 +76,7 @@ def _of_head(words: SketchWords, sketch: Sketch) -> dict[str, float]:
     given = list(sketch.shown) or [words.type_atom(sketch.kind)]
     if "total" in sketch.uses:
         given.append(words.type_atom(sketch.kind))
-    said = float(words.fit[np.ix_(words.head, given)].max(initial=0.0))
+    said = float(words.fit_of_head[given].max())
     return {"head": said, "head unsaid": float(said < _CLEAR)}
 
 

@@ -18,7 +18,7 @@ from kbkit.questions.element_lists import VALUE
 from kbkit.questions.elements import Elements
 from kbkit.questions.question import Question
 from kbkit.questions.sketches import judge
-from kbkit.questions.sketches.conditions import Conditions, SketchCondition, merged
+from kbkit.questions.sketches.conditions import ConditionFinder, SketchCondition, merged
 from kbkit.questions.sketches.forms import Forms, Sketch
 from kbkit.questions.sketches.judge import TriedSketch
 from kbkit.questions.sketches.sets import NodeSet, NodeSets
@@ -123,7 +123,7 @@ class SketchReader:
 
     def sketches(self, words: SketchWords) -> Iterator[tuple[Sketch, dict[str, float]]]:
         """Yield the sketches of a question with their features."""
-        conditions, sets = Conditions(words, judge.weights()), NodeSets(words)
+        conditions, sets = ConditionFinder(words, judge.weights()), NodeSets(words)
         for chosen, dropped in self._combinations(conditions):
             left_out = None
             if sum(kind == "number" for kind, _ in dropped) == 1:
@@ -145,7 +145,9 @@ class SketchReader:
             yield nodes
             yield from sets.denying(kind, chosen, nodes)
 
-    def _combinations(self, conditions: Conditions) -> Iterator[tuple[list[SketchCondition], list[tuple[str, int]]]]:
+    def _combinations(
+        self, conditions: ConditionFinder
+    ) -> Iterator[tuple[list[SketchCondition], list[tuple[str, int]]]]:
         """Yield the likeliest combinations of what the words may select, with the links and numbers they leave out."""
         words, choices = conditions.words, conditions.choices()
         spans = [("link", at) for at in range(len(words.named))] + [("number", at) for at in range(len(words.numbers))]

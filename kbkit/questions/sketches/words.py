@@ -112,6 +112,7 @@ class SketchWords:
         self.fit = np.array([self.vector(_forms(self.tokens[at])) for at in self.content])
         """How well each word expresses each atom, 0 to 1."""
         self.fit = self.fit.reshape(len(self.content), self.labels + len(elements.types))
+        self._best: list[float] = self.fit.max(0, initial=0.0).tolist()
         self.is_verb = np.array([may_be_verb(self.tokens[at]) for at in self.content], bool)
         self.names_no_type = np.array([not elements.types_called(stem(self.tokens[at])) for at in self.content], bool)
 
@@ -144,7 +145,7 @@ class SketchWords:
 
     def said(self, *atoms: int) -> float:
         """Return how well any word expresses one of some atoms."""
-        return float(self.fit[:, atoms].max(initial=0.0))
+        return max(map(self._best.__getitem__, atoms), default=0.0)
 
     def near(self, first: int, last: int, atom: int, width: int = 4) -> float:
         """Return how well a word at most ``width`` words from a span expresses an atom; the nearer, the better."""
@@ -174,7 +175,7 @@ class SketchWords:
         """The position of the first question word; -1 if there is none."""
         return next((at for at, w in enumerate(self.tokens) if w in INTERROGATIVES and at not in self.taken), -1)
 
-    @property
+    @cached_property
     def asks(self) -> str:
         """The first question word: *who*; empty if there is none."""
         return self.tokens[self.question_word] if self.question_word >= 0 else ""
@@ -192,7 +193,19 @@ class SketchWords:
                 break
         return found
 
-    @property
+    @cached_property
+    def fit_of_head(self) -> Floats:
+        """How well the best word of the head expresses each atom."""
+        best: Floats = self.fit[self.head].max(0, initial=0.0)
+        return best
+
+    @cached_property
+    def most(self) -> Floats:
+        """How well each word expresses the atom that it expresses best."""
+        best: Floats = self.fit.max(1, initial=0.0)
+        return best
+
+    @cached_property
     def is_yes_or_no(self) -> bool:
         """Whether it asks whether something is so."""
         return self.tokens[:1] != [] and self.tokens[0] in _YES_OR_NO and self.question_word < 0
@@ -210,27 +223,27 @@ class SketchWords:
             return self.question.negation
         return next((at for at, word in enumerate(self.tokens) if word in _MISSING), -1)
 
-    @property
+    @cached_property
     def asks_more(self) -> bool:
         """Whether it asks for one thing more than the first one: *..., and how much is it*."""
         return bool(_TWO.search(" ".join(self.tokens)))
 
-    @property
+    @cached_property
     def says_frequent(self) -> bool:
         """Whether it asks for what is common."""
         return not {*FREQUENT}.isdisjoint(self.tokens)
 
-    @property
+    @cached_property
     def than(self) -> int:
         """The position of *than*; -1 if it does not occur."""
         return self.tokens.index("than") if "than" in self.tokens else -1
 
-    @property
+    @cached_property
     def than_number(self) -> bool:
         """Whether *than* is said of a number."""
         return any(one.first <= self.than < one.last for one in self.numbers)
 
-    @property
+    @cached_property
     def compares(self) -> bool:
         """Whether it says *more* or another comparative that is not said of a number."""
         in_numbers = {at for one in self.numbers for at in range(one.first, one.last)}
