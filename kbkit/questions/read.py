@@ -107,11 +107,12 @@ class Read:
 
     @property
     def all(self) -> list[ChainReading | ClauseReading]:
-        """All readings: the best first if it is sure or a chain; then, in turn, sketches and others."""
+        """All readings: the best first if it is sure; then in turn sketches and others, a chain before any sketch."""
         first: list[ChainReading | ClauseReading] = []
-        if self.best is not None and (self.is_sure or self.best is self.chain):
+        if self.best is not None and self.is_sure:
             first = [self.best]
-        turns = zip_longest(self.sketches, self.by_rules)
+        is_chain = self.best is not None and self.best is self.chain
+        turns = zip_longest(self.by_rules, self.sketches) if is_chain else zip_longest(self.sketches, self.by_rules)
         return [*first, *filter(None, chain.from_iterable(turns))]
 
     @property
@@ -158,7 +159,9 @@ class Read:
 
     def reaches(self, least: float) -> bool:
         """Return whether the confidence is at least ``least``; faster than comparing it."""
-        return self._of_clauses >= least if self.best is self.by_clauses else self._chain_reaches(least)
+        if self.best is not self.by_clauses:
+            return self._chain_reaches(least)
+        return self._of_clauses >= least if least <= SURE else self.confidence >= least
 
     @cached_property
     def ignored(self) -> list[str]:

@@ -101,10 +101,11 @@ class ConditionFinder:
 
     def _of_link(self, number: int, link: QuestionLink, is_doubtful: bool) -> Iterator[SketchCondition]:
         words, by_column, by_type = self.words, dict[tuple[int, str], list[str]](), dict[int, list[int]]()
-        for value in link.values[:_MAX_VALUES]:
-            by_column.setdefault((value.type, value.attribute), []).append(value.value)
         for node in link.nodes:
             by_type.setdefault(self.elements.type_number(node), []).append(node)
+        for value in link.values[:_MAX_VALUES]:
+            if value.type not in by_type:  # the official name of Canada is that of the node
+                by_column.setdefault((value.type, value.attribute), []).append(value.value)
         choices = math.log(len(by_column) + len(by_type))
         common = {"several meanings": choices, "may be label": float(is_doubtful)}
         for (kind, attribute), values in by_column.items():

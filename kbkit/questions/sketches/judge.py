@@ -23,6 +23,8 @@ from kbkit.questions.sketches.words import SketchWords
 
 _CLEAR = 0.3
 """How well a word must say what is asked for."""
+_SURELY = 0.75
+"""How well a word must say a type of which all nodes are meant."""
 _OF_VALUES = frozenset(["values", "names and values", "two values", "names and two values"])
 
 
@@ -132,6 +134,12 @@ class TriedSketch:
     content: object
     size: int
     """Number of answers or rows; 0 if there are none."""
+
+    @property
+    def is_meant(self) -> bool:
+        """Whether it can be evaluated, and is not all of a type of which no word speaks."""
+        is_all = bool(self.features.get("lists all")) and self.features["type said"] < _SURELY
+        return self.content is not None and not is_all
 
     @property
     def with_answers(self) -> dict[str, float]:

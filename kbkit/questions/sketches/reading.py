@@ -85,7 +85,7 @@ class SketchReader:
         words = SketchWords(self.elements, question, reading.links)
         if not words.named and words.fit.max(initial=0.0) < _NAMED:
             return []
-        scored = [pair for pair in judge.ranked(self.tried(words, most)) if pair[1].content is not None]
+        scored = [pair for pair in judge.ranked(self.tried(words, most)) if pair[1].is_meant]
         odds = np.exp(np.array([score for score, _ in scored]))
         shares = (_DOUBTED * odds / odds.sum()).tolist() if scored else []
         pairs = list(zip(scored, shares, strict=True))[:most]
