@@ -70,7 +70,7 @@ def _arm(elements: Elements, question: Question, topic: Topic, arm: list[Element
     for element in arm:
         if element.kind == HOP:
             hops += 1
-            tree = _followed(elements, tree, element)
+            tree = followed(elements, tree, element)
             # From the second hop on, a path may lead back to where it started, which is not what is asked.
             if topic.nodes and hops > 1 and element.target == topic.type:
                 tree = Combine("-", (tree, first))
@@ -98,7 +98,8 @@ def start(elements: Elements, topic: Topic) -> Expression:
     return keys[0] if len(keys) == 1 else Combine("|", keys)
 
 
-def _followed(elements: Elements, tree: Expression, hop: Element) -> Path:
+def followed(elements: Elements, tree: Expression, hop: Element) -> Path:
+    """Return the nodes that a hop reaches from a set."""
     added = (step(elements, hop), Nodes(elements.types[hop.target].name))
     if isinstance(tree, Path):
         return Path((*tree.elements, *added), (*tree.arrows, "->", "->"))

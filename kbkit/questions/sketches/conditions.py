@@ -55,7 +55,7 @@ class SketchCondition:
     features: Features = field(default_factory=dict)
     span: tuple[str, int] = ("", 0)
     is_denied: bool = False
-    """Whether it is said that a column of yes and no does not hold."""
+    """Whether the question denies a column of yes and no."""
 
     @property
     def is_count(self) -> bool:

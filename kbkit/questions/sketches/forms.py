@@ -78,7 +78,7 @@ class Forms(Askable):
         features: Features | None = None,
         uses: Sequence[str] = (),
     ) -> Sketch:
-        """Return a sketch; what it shows is said in addition to the set, with the atoms ``more``."""
+        """Return a sketch of a set; it also expresses what it shows, and the atoms ``more``."""
         atoms = tuple(one.atom for one in shown)
         unsaid = {"shown unsaid": sum(1 - one.said for one in shown)} if shown else {}
         said = added(nodes.features, features or {}, unsaid)

@@ -137,7 +137,7 @@ class TriedSketch:
 
     @property
     def is_meant(self) -> bool:
-        """Whether it can be evaluated, and is not all of a type of which no word speaks."""
+        """Whether it can be evaluated, and does not list all nodes of a type that no word names."""
         is_all = bool(self.features.get("lists all")) and self.features["type said"] < _SURELY
         return self.content is not None and not is_all
 

@@ -1,4 +1,4 @@
-"""The numbers of a question with what is said of them: *at least 5*, *between 10 and 20*, *100 or more*."""
+"""The numbers of a question with their comparisons: *at least 5*, *between 10 and 20*, *100 or more*."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class _Numbers:
         return (Decimal(word), at + 1) if scale is None else (Decimal(word) * scale, at + 2)
 
     def read(self, at: int) -> AskedNumber | None:
-        """Return the number at a position with what is said of it; None if there is none."""
+        """Return the number at a position with its comparison; None if there is none."""
         known = self.number(at)
         if known is None:
             return None

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from itertools import islice, product
 from typing import NamedTuple
 
-from kbkit.answers.syntax import Combine, Condition, Expression, Filter, Nodes, Not, Path, PathFunction, Test
-from kbkit.questions.element_lists import Element
-from kbkit.questions.expressions import step
+from kbkit.answers.syntax import Combine, Condition, Expression, Filter, Nodes, Not, PathFunction, Test
+from kbkit.questions.expressions import followed, step
 from kbkit.questions.sketches.conditions import Features, SketchCondition, added
 from kbkit.questions.sketches.words import SketchWords
 
@@ -76,21 +75,16 @@ class NodeSets:
     def followed(self, tree: Expression, hops: Hops) -> Expression:
         """Return the nodes that a path reaches from a set."""
         for hop in hops:
-            one = self.elements.all[hop]
-            more = (step(self.elements, one), Nodes(self.elements.types[one.target].name))
-            if isinstance(tree, Path):
-                tree = Path((*tree.elements, *more), (*tree.arrows, "->", "->"))
-            else:
-                tree = Path((tree, *more), ("->", "->"))
+            tree = followed(self.elements, tree, self.elements.all[hop])
         return tree
 
     def measured(self, hops: Hops) -> PathFunction:
         """Return the number of nodes that a path reaches, as a measure."""
-        steps = [(step(self.elements, one), Nodes(self.elements.types[one.target].name)) for one in self._of(hops)]
+        steps = [
+            (step(self.elements, one), Nodes(self.elements.types[one.target].name))
+            for one in map(self.elements.all.__getitem__, hops)
+        ]
         return PathFunction(tuple(part for pair in steps for part in pair), ("->",) * (2 * len(steps)))
-
-    def _of(self, hops: Hops) -> list[Element]:
-        return [self.elements.all[hop] for hop in hops]
 
     def all_of(self, kind: int) -> Expression:
         """Return all nodes of a type."""

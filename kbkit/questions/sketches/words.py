@@ -64,7 +64,7 @@ _OF_DATES = ("since", "until", "before", "after", "over", "under", "above", "bel
 _WEAK, _RANGE = 0.25, 0.5
 """Similarities from which a word expresses something, and how much more makes it sure."""
 _FADES = 0.08
-"""How much less a word counts for each word between it and what it is said of."""
+"""How much less a word counts for each word between it and what it describes."""
 _FOLLOWING = 0.02
 """How much less a further noun of an adjective counts."""
 _MANY = 1_000
