@@ -110,7 +110,8 @@ def made_films(films: KnowledgeBase, tmp_path_factory: pytest.TempPathFactory) -
 def complete(kb: KnowledgeBase, folder: Path) -> Path:
     """Make queries with the defaults of the command."""
     settings = QuestSettings(default_domains(kb), count=COUNT, seed=1, scale=True, augmented=AUGMENTED)
-    assert len(make(kb, folder / "made", settings).records) == COUNT
+    # Films have few kinds of categories: a set of them ends before one mould is seen again and again.
+    assert COUNT / 2 < len(make(kb, folder / "made", settings).records) <= COUNT
     return folder / "made"
 
 
