@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import NamedTuple
 
 from kbkit.english import genres
@@ -78,13 +78,17 @@ class WordedForm:
 
     def render(self, phrases: Mapping[str, str]) -> str:
         """Return the words for the letters' phrases, or "" if a phrase lacks a part or the heads differ."""
-        slots = [piece for piece in self.pieces if isinstance(piece, FormSlot)]
-        last = dict(zip(slots[1:], slots, strict=False))
-        words = [
-            piece if isinstance(piece, str) else _part(piece, phrases, slots[0].letter, last.get(piece, piece).letter)
-            for piece in self.pieces
-        ]
-        return "".join(words) if all(words) else ""
+        first, last, words = "", "", []
+        for piece in self.pieces:
+            if isinstance(piece, FormSlot):
+                first, last = first or piece.letter, last or piece.letter
+                words.append(_part(piece, phrases, first, last))
+                last = piece.letter
+            else:
+                words.append(piece)
+            if not words[-1]:
+                return ""
+        return "".join(words)
 
     @cached_property
     def literals(self) -> tuple[str, ...]:
@@ -117,6 +121,7 @@ def _denials() -> Mapping[str, str]:
     return denials
 
 
+@lru_cache(1 << 14)
 def divided(phrase: str) -> tuple[str, str]:
     """Split a phrase into head and rest (``movies``, ``that Jane Doe directed``); rest is "" without an opener."""
     head, *rest = _openers().split(phrase, maxsplit=1)
@@ -236,6 +241,7 @@ def _shortened(before: str, rest: str) -> str:
     return short if shared and _NAME.match(short) and _NAME.match(long) else ""
 
 
+@lru_cache(1 << 14)
 def are_people(phrase: str) -> bool:
     """Return whether a noun phrase in the plural says what people do: *film directors*, *mathematicians*."""
     return may_be_person(singular(phrase)) or bool(_PEOPLE.fullmatch(phrase.rpartition(" ")[2]))
