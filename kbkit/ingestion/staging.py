@@ -189,12 +189,15 @@ def infer(
     ``values`` are SQL expressions by column, ``types`` their types in DuckDB. Types that
     the first rows do not fit are not tested on the others.
     """
-    result = {}
+    result: dict[str, str] = {}
     for suffix in ("", "[]"):
         columns = {name: value for name, value in values.items() if types[name] == f"VARCHAR{suffix}"}
         first_rows = f"(FROM {table} LIMIT {_FIRST_ROWS}) AS {table}"
-        open_kinds = {name: list(kinds) for name in columns}
-        open_kinds |= _fitting(con, first_rows, columns, suffix, list(kinds))
+        fitting = _fitting(con, first_rows, columns, suffix, list(kinds))
+        if fitting and _is_short(con, table):
+            result |= {name: found[0] + suffix for name, found in fitting.items() if found}
+            continue
+        open_kinds = {name: list(kinds) for name in columns} | fitting
         while by_kind := _first_kinds(open_kinds):
             for kind, names in by_kind.items():
                 chosen = {name: columns[name] for name in names}
@@ -204,6 +207,11 @@ def infer(
                         result[name] = kind + suffix
                     open_kinds[name] = open_kinds[name][1:] if whole.get(name) == [] else []
     return {name: result[name] for name in values if name in result}
+
+
+def _is_short(con: duckdb.DuckDBPyConnection, table: str) -> bool:
+    """Return whether the first rows are the whole table."""
+    return con.execute(f"FROM {table} OFFSET {_FIRST_ROWS} LIMIT 1").fetchone() is None
 
 
 def _first_kinds(open_kinds: dict[str, list[str]]) -> dict[str, list[str]]:
