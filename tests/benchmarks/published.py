@@ -25,9 +25,25 @@ SPARQL = [
 ]
 
 
+PATHS = {
+    "peaks": ("country:<c> -> mountain", "Which mountains lie in <c>?"),
+    "shores": ("sea:<s> -> country", "Which countries have a coast on <s>?"),
+    "banks": ("country:<c> -> river", "Which rivers flow through <c>?"),
+}
+"""Templates of the sample that need not be suggested first, which takes longer than a few queries."""
+
+
+def write_templates(path: Path) -> str:
+    """Write the templates to a file, and return its path."""
+    text = "[[template]]\nid = '{}'\nexpression = '{}'\nquestion = '{}'\n"
+    path.write_text("".join(text.format(name, *template) for name, template in PATHS.items()), encoding="utf-8")
+    return str(path)
+
+
 def datasets(kb: KnowledgeBase, folder: Path) -> dict[str, Path]:
     """Make the datasets in a folder."""
-    make.make(kb, folder / "stark", RequirementSettings(count=30, fractions=(0.2, 0.2, 0.6)), None)
+    templates = (write_templates(folder / "templates.toml"),)
+    make.make(kb, folder / "stark", RequirementSettings(12, fractions=(0.2, 0.2, 0.6), templates=templates), None)
     _add_evidence(quest_data.write(kb, folder / "quest", 6) / "test.jsonl")
     ska_data.dataset(folder / "ska", 2)
     (folder / "conv").mkdir()

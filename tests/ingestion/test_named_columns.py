@@ -111,7 +111,7 @@ def test_a_name_in_a_map_is_that_of_the_nearest_path(tmp_path: Path) -> None:
         ]  # fmt: skip
 
 
-@examples(20)
+@examples(6)
 @given(st.data())
 def test_no_map_makes_a_column_for_each_name(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     ids = [f"p{n}" for n in range(8)]

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kbkit.errors import BadInputError
 from kbkit.ingestion.json_records import split
 from kbkit.readers import tagged_references
+from tests.examples import examples
 from tests.ingestion.test_exports import Files, Nodes, check_export
 
 NAMES = ["Ada", "Ben", "Cleo", "Dan", "Eva", "Finn", "Gus", "Hana", "Ivo", "Jane"]
@@ -185,7 +186,7 @@ def test_tags_of_references_are_read(tmp_path: Path) -> None:
         tagged_references.read(tmp_path / "b.ris")
 
 
-@settings(max_examples=60, deadline=None)
+@examples(20)
 @given(data=st.data(), size=st.integers(4, 12))
 def test_objects_with_the_values_of_records_are_no_second_type(data: st.DataObject, size: int) -> None:
     """Each object leads to the record with its identifier, or to a thing of its own where the values differ."""

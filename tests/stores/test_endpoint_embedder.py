@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kbkit
@@ -18,6 +18,7 @@ from kbkit.errors import KbError, UnknownNameError
 from kbkit.stores import embedders as embed
 from kbkit.stores.endpoint_embedder import EndpointEmbedder
 from kbkit.stores.prefixes import NO_PREFIXES
+from tests.examples import examples
 from tests.stores.test_embed import Endpoint, answer, no_keys, serve, vectors
 
 __all__ = ["no_keys", "serve"]  # fixtures
@@ -74,7 +75,7 @@ def test_other_refusals_are_not_tried_again(serve: Callable[..., Endpoint]) -> N
 
 
 @given(st.lists(st.integers(0, 45), min_size=1, max_size=5), st.integers(1, 20))
-@settings(max_examples=20, deadline=None)
+@examples(8)
 def test_texts_in_parts_have_the_mean_of_their_parts(counts: list[int], length: int) -> None:
     """By an oracle that knows where words, each one token, begin."""
     texts = [" ".join((WORDS * 5)[:count]) for count in counts]

@@ -24,7 +24,6 @@ from kbkit.english.frames import pool
 from kbkit.errors import BadInputError, KbError, UnknownNameError
 from kbkit.kb import KnowledgeBase
 from tests.conftest import Run
-from tests.examples import some
 from tests.loops import each
 
 KEYBOARD = {
@@ -49,7 +48,7 @@ def folder(embedded: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Conversations about all types of the world, related entities for countries."""
     out = tmp_path_factory.mktemp("conv") / "out"
     with kbkit.open(embedded) as kb:
-        make(kb, out, ConvSettings(min_turns=2, max_answers=20, count=250, related=("country",)))
+        make(kb, out, ConvSettings(min_turns=2, max_answers=20, count=120, related=("country",)))
     return out
 
 
@@ -92,7 +91,7 @@ def expected(kb: KnowledgeBase, one: Conversation, turn: Turn) -> set[str]:
 def test_every_answer_is_in_the_kb(embedded: Path, made: list[Conversation]) -> None:
     seen = Counter[str]()
     with kbkit.open(embedded) as kb:
-        for one in some(made, 2):
+        for one in each(made):
             for turn in one.turns if one.id.endswith(".voice") else ():
                 given = {a.node or a.value or a.text for a in turn.answers}
                 assert given == expected(kb, one, turn), (one.id, turn.question)
@@ -246,7 +245,7 @@ def test_each_fact_has_24_questions_or_54_with_a_related_entity(folder: Path, he
     assert by["general", "here"] == by["general", "paper"] == 24
     assert by["related", "here"] == by["related", "paper"] == 54
     counts = json.loads(here("-q", "conv", "stats", folder, "--table", "0", "-f", "json").stdout)
-    assert {row["conversations"] for row in counts if row["configuration"].endswith("general")} == {250}
+    assert {row["conversations"] for row in counts if row["configuration"].endswith("general")} == {120}
     assert len(counts) == 16
 
 

@@ -22,6 +22,7 @@ from kbkit.export.numbering import numbering
 from kbkit.export.numbering import numbers as by_id
 from kbkit.kb import KnowledgeBase
 from kbkit.measures.files import read_gold
+from tests.benchmarks.published import write_templates
 from tests.conftest import Done
 from tests.samples import stark as samples
 from tests.wording import Wording
@@ -72,7 +73,7 @@ def test_the_digest_is_that_of_the_nodes(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def made(world: KnowledgeBase, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("numbers") / "made"
-    make(world, folder, RequirementSettings(30, seed=4))
+    make(world, folder, RequirementSettings(12, seed=4, templates=(write_templates(folder.parent / "t.toml"),)))
     human.append(world, folder, "wine?", world.node("country#FRA"), 0)
     return folder
 
@@ -104,7 +105,7 @@ def records(folder: Path) -> list[dict[str, object]]:
 def test_ids_and_answers_are_integers(made: Path, world: KnowledgeBase) -> None:
     with (made / "stark_qa" / "stark_qa.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert [int(row["id"]) for row in rows] == list(range(30))
+    assert [int(row["id"]) for row in rows] == list(range(12))
     for row, record in zip(rows, records(made), strict=True):
         answers = [world.node(number) for number in json.loads(row["answer_ids"])]
         assert [(a.type, a.key) for a in answers] == [(a["type"], a["key"]) for a in record["answers"]]  # type: ignore[attr-defined]
@@ -178,7 +179,7 @@ def test_answers_that_are_no_nodes(here: Here, made: Path, world_kb: Path, tmp_p
     done = here("stark", "run", world_kb, bad, "--split", "", "-m", "bm25", "--latency", 0, "-f", "ndjson")
     assert done.returncode == 0, done.stderr
     assert "4 of " in done.stderr
-    assert json.loads(done.stdout)["queries"] == 30
+    assert json.loads(done.stdout)["queries"] == 12
 
 
 def test_a_number_of_two_nodes(made: Path, tmp_path: Path) -> None:
