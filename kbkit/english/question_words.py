@@ -335,6 +335,8 @@ GOOD_MEASURES = _words(
     " score scores stars victories votes wage wages win wins yield"
 )
 """Words of measures of which more is better."""
+RANKS = _words("place placing pos position rank ranking standing")
+"""Words of numbers of which 1 is the best and comes first."""
 BAD_MEASURES = _words(
     "accidents churn complaint complaints crime crimes damage deaths debt defect defects deficit delay delays dropout"
     " error errors failure failures fault faults fatalities injuries latency loss losses mortality penalties penalty"
@@ -381,6 +383,8 @@ COMPARATIVES: dict[str, Adjective] = {
     **{f"more {word}": adjective for word, adjective in ADJECTIVES.items()},
     **{f"less {word}": adjective._replace(sign=-adjective.sign) for word, adjective in ADJECTIVES.items()},
     **dict.fromkeys(("farther", "further", "further away", "farther away"), ADJECTIVES["far"]),
+    "better": ADJECTIVES["good"],
+    "worse": ADJECTIVES["bad"],
     "more": Adjective(1, ()),
     "over": Adjective(1, ()),
     "above": Adjective(1, ()),

@@ -11,6 +11,7 @@ from kbkit.questions.answer_kinds import content
 from kbkit.questions.chain_reading import ChainReading
 from kbkit.questions.choices import ReadingChoices, keep_choice, resolved
 from kbkit.questions.clause_reading import ClauseReading, WordMatch
+from kbkit.questions.meaning_doubts import meanings
 from kbkit.questions.read import Read
 from kbkit.questions.reader import QuestionReader
 from kbkit.questions.understood import ReadingInWords, certainty, in_words
@@ -111,6 +112,8 @@ class AskResult:
         """Why the answers cannot be used as they are, in words; empty if they can."""
         if self.is_sure:
             return []
+        if (name := self._read.unclear) is not None:
+            return [f"'{name.text}' may be {' or '.join(meanings(self._read.by_clauses.elements, name))}"]
         unread: dict[str, None] = {}
         if self.reading is None or self.reading is self._read.chain:
             unread = dict.fromkeys(filter(None, self._read.ignored or [self._read.by_clauses.reason]))

@@ -48,6 +48,7 @@ from kbkit.questions.other_links import MAX_OTHERS, other_links
 from kbkit.questions.products import with_products
 from kbkit.questions.question import Question
 from kbkit.questions.question_link import QuestionLink
+from kbkit.questions.row_doubts import order_of_rows, repeats
 from kbkit.questions.row_rules import PAIR
 from kbkit.questions.several_plans import SeveralPlanner
 from kbkit.questions.state_links import with_states
@@ -142,6 +143,8 @@ class ClauseReader:
         planner = SeveralPlanner(self.elements, links, clauses, words, [token.word for token in question.tokens])
         is_other = False
         try:
+            if order := order_of_rows(question, links):
+                raise NotReadError(f"'{order}'")
             function = prepared(self.elements, clauses)
             tree = without_nameless(self.elements, with_days(planner.plan(), function), question)
             tree = with_products(self.elements, tree)
@@ -158,6 +161,8 @@ class ClauseReader:
             if asks := other_kind(self.elements, tree, text) or named or self._done_by(links):
                 is_other = asks == named
                 raise NotReadError(f"'{asks}'")
+            if repeats(self.elements, tree, [token.word for token in question.tokens]):
+                raise NotReadError("whether what repeats counts once")
             if is_other_date(self.elements, tree, words):
                 raise NotReadError(SEVERAL_DATES)
             named_at = {at for link in links if link.is_value for at in range(link.first, link.last)}

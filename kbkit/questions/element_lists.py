@@ -148,5 +148,5 @@ def counting_elements(hops: Sequence[Element]) -> list[Element]:
 
 
 def numeric(attribute_type: str) -> bool:
-    """Return whether values of a DuckDB type are numbers or dates."""
-    return attribute_type.startswith(_NUMERIC)
+    """Return whether values of a DuckDB type are numbers or dates, not lists of them."""
+    return attribute_type.startswith(_NUMERIC) and not attribute_type.endswith("]")

@@ -145,16 +145,16 @@ class Elements:
     def _classes(self, overlap: Floats) -> None:
         """Set the class of the nodes that each element reaches, and which relations name which class.
 
-        Classes are the types. In a KB of one type they are inferred: the ends of two hops belong to one class if they
-        overlap, and a class is named by the relations that lead to it.
+        Classes are the types. In a KB of one type that has relations they are inferred: the ends of two hops belong to
+        one class if they overlap, and a class is named by the relations that lead to it.
         """
-        self.typed = len(self.types) > 1
+        self.typed = len(self.types) > 1 or not self.hops
         self.certainty = 1.0 if self.typed else _INFERRED
         self.classes, self.class_of, self.class_before = len(self.types), self.described, self.source
         self._named_by = np.zeros((0, 0), bool)
         self.of_people: NDArray[np.bool_] = np.zeros(self.classes, bool)
         """Which inferred classes are of people, as relations say that lead to them."""
-        if self.typed or not self.hops:
+        if self.typed:
             return
         from scipy.sparse.csgraph import connected_components
 
@@ -180,8 +180,6 @@ class Elements:
         """Return the similarity of a word to the name of each class."""
         if self.typed:
             return self.type_labels.similarity(word)
-        if not self.hops:
-            return np.zeros(self.classes)
         found: Floats = _INFERRED * np.where(self._named_by, self.labels.similarity(word), 0).max(1)
         own = self.type_labels.similarity(word).max(initial=0.0)  # the name of the only type is a name of all classes
         return np.maximum(found, own) if own >= _OWN_NAME else found
@@ -206,7 +204,7 @@ class Elements:
 
     def class_of_nodes(self, nodes: tuple[int, ...], node_type: int) -> int:
         """Return the class of a topic: of the hops that start at its nodes."""
-        if self.typed or not self.hops:
+        if self.typed:
             return node_type
         hops = np.concatenate([self.starts(node) for node in nodes]) if nodes else np.arange(self.hops)
         return int(np.bincount(self.class_before[hops]).argmax()) if len(hops) else 0
@@ -228,6 +226,11 @@ class Elements:
     def type_number(self, node: int) -> int:
         """Return the position of a node's primary type."""
         return int(np.searchsorted([t.last for t in self.types], node))
+
+    def degree(self, node: int) -> int:
+        """Return the number of neighbours of a node."""
+        hops = self.from_type(self.type_number(node)).tolist()
+        return sum(len(self.move(hop).neighbors(node)) for hop in hops)
 
     def _starts(self, node: int) -> Ints:
         """Return the hops for which a node has neighbours."""

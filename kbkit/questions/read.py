@@ -22,9 +22,11 @@ from kbkit.questions.date_doubts import is_other_date
 from kbkit.questions.dropped_parts import dropped_part
 from kbkit.questions.edge_words import unread_of_edges
 from kbkit.questions.lexicon import STRONG
+from kbkit.questions.meaning_doubts import unclear_meaning
 from kbkit.questions.meanings import NO_ATTRIBUTE, SEVERAL_DATES
 from kbkit.questions.mentions import Mention
 from kbkit.questions.question import Question
+from kbkit.questions.question_link import QuestionLink
 from kbkit.questions.reading_words import answer_type
 from kbkit.questions.scoring import WEIGHTS
 from kbkit.questions.sketches.reading import MAX_TRIED, SketchReading
@@ -132,6 +134,8 @@ class Read:
 
         The best sketch is a second opinion on a reading by clauses.
         """
+        if self.unclear is not None:
+            return min(self._of_chain if self.best is not self.by_clauses else self._of_clauses, MAX_DOUBTFUL)
         if self.best is not self.by_clauses:
             return self._of_chain
         found = self._of_clauses
@@ -156,7 +160,14 @@ class Read:
             self.may_explain() and any(one.is_trusted for one in self.readings[:MAX_EXECUTED])
         ):
             return False
-        return self.best is not None and self.best.is_trusted and self.reaches(SURE)
+        return self.best is not None and self.best.is_trusted and self.reaches(SURE) and self.unclear is None
+
+    @cached_property
+    def unclear(self) -> QuestionLink | None:
+        """A name that the best reading takes for the less common of its meanings though no word says which."""
+        tree = None if self.best is None else self.best.tree
+        clauses = self.by_clauses
+        return None if tree is None else unclear_meaning(clauses.elements, self.question, clauses.links, tree)
 
     def reaches(self, least: float) -> bool:
         """Return whether the confidence is at least ``least``; faster than comparing it."""

@@ -40,9 +40,9 @@ def _rows(path: Path, handle: IO[str]) -> Iterator[list[str]]:
         for line in handle:
             yield [unescape(cell) for cell in line.rstrip("\r\n").split("\t")]
     else:
-        yield from delimited.parsed(csv.reader(_quoted(handle), strict=True), path)
+        yield from delimited.parsed(csv.reader(quoted(handle), strict=True), path)
 
 
-def _quoted(lines: IO[str]) -> Iterator[str]:
-    r"""Return the lines with doubled quotes in place of ``\\"``, and single backslashes in place of ``\\\\``."""
+def quoted(lines: IO[str]) -> Iterator[str]:
+    r"""Return the lines of a file with doubled quotes in place of ``\\"``, and single backslashes for ``\\\\``."""
     return (re.sub(r'\\(["\\])', lambda match: '""' if match[1] == '"' else "\\", line) for line in lines)

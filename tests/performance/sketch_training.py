@@ -1,13 +1,13 @@
 """Fit the weights of sketches to questions about databases, and print how good they are with each database left out.
 
 ``python -m tests.performance.sketch_training [--write]``. The questions are those of ``table_questions`` and of
-``written``: 480 that four writers, who had not seen the code, asked about sixteen databases of theirs.
+``written``: 480 that four writers, who had not seen the code, asked about sixteen databases of theirs; and those about
+80 tables of WikiTableQuestions.
 """
 
 from __future__ import annotations
 
 import random
-import sqlite3
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -25,8 +25,7 @@ from kbkit.questions.reader import QuestionReader
 from kbkit.questions.sketches import judge
 from kbkit.questions.sketches.reading import SketchReader
 from kbkit.questions.sketches.words import SketchWords
-from tests.performance import data
-from tests.performance.table_questions import TableQuestion, cell, database_of, is_right, own, spider, written
+from tests.performance.table_questions import TableQuestion, gold_of, is_right, kb_of, own, spider, wikitables, written
 
 WEIGHTS = Path(judge.__file__).with_name("weights.toml")
 FOLDS, RIDGE, LEAST = 8, 0.5, 0.0005
@@ -77,33 +76,22 @@ def tried() -> Iterator[Tried]:
     """Yield the questions of all sets with their sketches."""
     own_questions = [*own(tuned=True), *own(tuned=False)]
     sets = {"spider": spider(), "own": own_questions, "plain": written("plain"), "casual": written("casual")}
+    sets["wikitables"] = wikitables(tuned=True)
     for what, asked in sets.items():
         for name in dict.fromkeys(one.database for one in asked):
-            database = database_of(name)
-            with kbkit.open(_kb(database)) as kb:
+            with kbkit.open(kb_of(name)) as kb:
                 reader = QuestionReader.of(kb.stores)
                 sketches = SketchReader(reader.elements)
                 for one in (one for one in asked if one.database == name):
                     read = reader.read(one.question)
                     words = SketchWords(reader.elements, read.question, read.by_clauses.links)
                     found = sketches.tried(words)
-                    yield Tried(what, name, found, _right(kb, one, found, database))
+                    yield Tried(what, name, found, _right(kb, one, found))
 
 
-def _kb(database: Path) -> Path:
-    def make(path: Path) -> None:
-        kbkit.ingest(str(database), out=path).close()
-
-    return data.made(data.folder() / f"sketches-{database.stem}.kb", make)
-
-
-def _right(kb: KnowledgeBase, one: TableQuestion, found: Sequence[judge.TriedSketch], path: Path) -> list[bool]:
+def _right(kb: KnowledgeBase, one: TableQuestion, found: Sequence[judge.TriedSketch]) -> list[bool]:
     """Return which sketches have the answers of the gold."""
-    gold: list[tuple[str, ...]] = []
-    if one.sql is not None:
-        with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as database:
-            database.text_factory = lambda text: text.decode("utf-8", "replace")
-            gold = [tuple(map(cell, row)) for row in database.execute(one.sql).fetchall()]
+    gold = gold_of(one) if one.has_gold else []
     sets = (None if sketch.content is None else kb.answers(str(sketch.sketch.tree)) for sketch in found)
     return [bool(gold) and answers is not None and is_right(kb, Answered(answers), gold) for answers in sets]
 

@@ -4,6 +4,7 @@ Spider's development questions over three databases, and questions in ``table_qu
 not seen the code wrote about eleven more, and others about five: those about two of these were written by a writer who
 had not seen the code, those about three before any of them was tried, by someone who knew the code. Rules were
 developed on all of them. A question without SQL has no answer in the data; it is right to refuse it.
+The questions of WikiTableQuestions were asked by people about tables of Wikipedia, with answers in place of SQL.
 
 An answer is right if it gives the rows of the gold: columns in any order, and one more at most. The reference of a node
 and its name count as one.
@@ -15,10 +16,15 @@ if their names are its two columns, as first and last names are; names beside va
 
 from __future__ import annotations
 
+import contextlib
+import csv
 import datetime
+import hashlib
 import itertools
 import json
+import re
 import sqlite3
+import tempfile
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -28,6 +34,7 @@ from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.questions.ask import AskResult
 from kbkit.questions.read import SURE
+from kbkit.readers import wikitables as wikitables_reader
 from kbkit.schema import quote
 from tests.performance import calibration, data
 from tests.performance.report import Figure
@@ -35,6 +42,7 @@ from tests.performance.small import SHARED
 from tests.performance.timing import times
 
 SPIDER = SHARED / "spider"
+WIKITABLES = SHARED / "wikitablequestions"
 OWN = Path(__file__).with_name("table_questions.jsonl")
 WRITTEN = Path(__file__).with_name("written")
 """Databases and questions that other writers made, who had not seen the code."""
@@ -42,11 +50,17 @@ HIGH = 0.9
 
 
 class TableQuestion(NamedTuple):
-    """A question about a database; ``sql`` is None if the data has no answer."""
+    """A question about a database; ``sql`` is None if the data has no answer, or the ``answers`` are given."""
 
     database: str
     question: str
     sql: str | None
+    answers: tuple[str, ...] = ()
+
+    @property
+    def has_gold(self) -> bool:
+        """Whether the data has an answer."""
+        return self.sql is not None or bool(self.answers)
 
 
 class Outcome(NamedTuple):
@@ -73,6 +87,8 @@ def kbkit(scale: float, engine: str) -> Iterator[Figure]:
         "own questions, eleven databases (tuned on)": own(tuned=True),
         "own questions, five other databases": own(tuned=False),
         "questions of another writer, five databases (nothing tuned on)": written("unseen"),
+        "WikiTableQuestions, 80 tables": wikitables(tuned=True),
+        "WikiTableQuestions, 40 other tables (nothing tuned on)": wikitables(tuned=False),
     }
     found: dict[str, list[Outcome]] = {}
     for what, asked in sets.items():
@@ -102,7 +118,7 @@ def spider() -> list[TableQuestion]:
     """Return Spider's questions whose gold has rows."""
     rows = json.loads((SPIDER / "questions.json").read_text(encoding="utf-8"))
     asked = [TableQuestion(row["db"], row["question"], row["sql"]) for row in rows]
-    return [one for one in asked if _gold(one)]
+    return [one for one in asked if gold_of(one)]
 
 
 def own(*, tuned: bool) -> list[TableQuestion]:
@@ -120,10 +136,42 @@ def written(style: str) -> list[TableQuestion]:
     return [TableQuestion(row["database"], row["question"], row["sql"]) for row in rows if row["style"] == style]
 
 
+def wikitables(*, tuned: bool) -> list[TableQuestion]:
+    """Return the questions of WikiTableQuestions about the tables that were looked at (``tuned``), or the others.
+
+    Each table is a KB with one type, *entry*, since the data has no titles; golds are what its readers wrote.
+    """
+    path = WIKITABLES / "data" / "training.tsv"
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    found = [
+        TableQuestion(row["context"], row["utterance"], None, tuple(map(_plain, row["targetValue"].split("|"))))
+        for row in rows
+    ]
+    return [one for one in found if (_number(Path(one.database).stem) % 3 != 0) == tuned]
+
+
+def _number(name: str) -> int:
+    return int(hashlib.md5(name.encode(), usedforsecurity=False).hexdigest(), 16)
+
+
+def _plain(text: str) -> str:
+    """Return an answer of WikiTableQuestions as kbkit writes it: numbers without commas, yes as 1, ISO dates."""
+    text = wikitables_reader.unescape(text).replace("\n", " ")
+    if re.fullmatch(r"-?[\d,]+(\.\d+)?", text):
+        return text.replace(",", "")
+    for form in ("%B %d, %Y", "%b %d, %Y"):
+        with contextlib.suppress(ValueError):
+            return str(datetime.datetime.strptime(text, form).date())
+    return {"yes": "1", "no": "0", "true": "1", "false": "0"}.get(text.casefold(), text)
+
+
 def _figure(what: str, asked: Sequence[TableQuestion]) -> tuple[Figure, list[Outcome]]:
     import kbkit as package
 
-    opened = {name: package.open(_kb(name)) for name in {one.database for one in asked}}
+    opened = {name: package.open(kb_of(name)) for name in {one.database for one in asked}}
     outcomes: list[Outcome] = []
     try:
         for kb in opened.values():
@@ -134,11 +182,11 @@ def _figure(what: str, asked: Sequence[TableQuestion]) -> tuple[Figure, list[Out
             try:
                 result = kb.ask(one.question)
                 sure, confidence = result.is_sure, result.confidence
-                if one.sql is not None:
-                    right = [is_right(kb, result, _gold(one, as_numbers=numbers)) for numbers in (False, True)]
+                if one.has_gold:
+                    right = [is_right(kb, result, gold_of(one, as_numbers=numbers)) for numbers in (False, True)]
             except KbError:
                 sure, confidence = False, 0.0
-            outcomes.append(Outcome(one.database, confidence, sure, right[0], one.sql is None, right[1]))
+            outcomes.append(Outcome(one.database, confidence, sure, right[0], not one.has_gold, right[1]))
 
         median, high, _ = times(ask, asked, budget=600)
     finally:
@@ -163,17 +211,29 @@ def database_of(name: str) -> Path:
     return own_file if own_file.exists() else SPIDER / "databases" / f"{name}.sqlite"
 
 
-def _kb(name: str) -> Path:
+def kb_of(name: str) -> Path:
+    """Return the KB of a database or table, which is made once."""
     import kbkit as package
 
     def make(path: Path) -> None:
         package.ingest(str(database_of(name)), out=path).close()
 
+    def make_of_table(path: Path) -> None:
+        with tempfile.TemporaryDirectory() as folder, (WIKITABLES / name).open(encoding="utf-8", newline="") as file:
+            table = Path(folder) / "entries.csv"
+            with table.open("w", encoding="utf-8", newline="") as out:
+                csv.writer(out).writerows(csv.reader(wikitables_reader.quoted(file)))
+            package.ingest(str(table), out=path).close()
+
+    if name.endswith(".csv"):
+        return data.made(data.folder() / f"wikitable-{Path(name).stem}.kb", make_of_table)
     return data.made(data.folder() / f"spider-{name}.kb", make)
 
 
-def _gold(one: TableQuestion, *, as_numbers: bool = False) -> list[tuple[str, ...]]:
-    assert one.sql is not None
+def gold_of(one: TableQuestion, *, as_numbers: bool = False) -> list[tuple[str, ...]]:
+    """Return the rows of the gold of a question."""
+    if one.sql is None:
+        return [(cell(answer),) for answer in one.answers]
     with sqlite3.connect(f"file:{database_of(one.database)}?mode=ro", uri=True) as database:
         database.text_factory = lambda text: text.decode("utf-8", "replace")
         used = _with_numbers(one.database) if as_numbers else database

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from kbkit.answers.syntax import DateFunction, Group, Measure
-from kbkit.english.question_words import PLACES, Adjective
+from kbkit.english.question_words import PLACES, RANKS, Adjective
 from kbkit.english.words import may_be_person, singular
 from kbkit.questions.element_lists import numeric
 from kbkit.questions.lexicon import label_words
@@ -24,6 +24,10 @@ _SHOWN = 0.2
 _IS_DATE, _IS_PERSON, _IS_PLACE, IS_NUMBER = 0.5, 0.4, 0.5, 0.3
 """How much likelier attributes are that fit *when*, *who*, *where* and *how*."""
 _PERIODS = ("year", "month")
+ORDERED = frozenset(["year", "height", "rating"])
+"""Nouns of adjectives that order by rank: *first*, *highest*, *best*."""
+_RANKED = 0.6
+"""How well these express a rank."""
 
 
 class ShownAttribute(NamedTuple):
@@ -74,9 +78,13 @@ class Askable:
         """Return whether an attribute holds dates or years."""
         return self.elements.is_yearly(self.kind, name)
 
+    def is_rank(self, name: str) -> bool:
+        """Return whether an attribute is a number of which 1 comes first: *position*."""
+        return numeric(self.types[name]) and not RANKS.isdisjoint(label_words(name))
+
     def adds_up(self, one: ShownAttribute) -> bool:
         """Return whether an attribute is a number that may be added up."""
-        return one.is_number and not self.is_date(one.name) and not self.is_yearly(one.name)
+        return one.is_number and not (self.is_date(one.name) or self.is_yearly(one.name) or self.is_rank(one.name))
 
     @cached_property
     def shown(self) -> list[ShownAttribute]:
@@ -147,7 +155,7 @@ class Askable:
     @cached_property
     def measures(self) -> list[Measured]:
         """What a superlative may compare, the likeliest first: attributes, numbers of neighbours, sums of theirs."""
-        nouns, said = self.words.superlative_fit, self.question.superlative
+        nouns, said = self.words.superlative_fit, self.words.superlative
         first, last = (said.first, said.last + 1) if said is not None else (0, 1)
         found = []
         for name, kind in self.types.items():
@@ -155,7 +163,11 @@ class Askable:
             if atom is None or not numeric(kind) or self.elements.has_flags(self.kind, name):
                 continue
             near = max(self.words.near(first, last, atom), 0.0 if nouns is None else float(nouns[atom]))
+            is_rank = self.is_rank(name)
+            if is_rank and said is not None and ORDERED & {*said.adjective.nouns}:
+                near = max(near, _RANKED)
             features = {"measure": 1.0, "measure unsaid": 1 - near, "measure bare": float(nouns is None)}
+            features["measure rank"] = float(is_rank)
             found.append(Measured(name, (atom,), features, near))
         for hop in self.elements.from_type(self.kind).tolist() if nouns is None else ():
             if not self.elements.is_single(hop):

@@ -8,6 +8,7 @@ from itertools import combinations
 
 from kbkit.answers.syntax import (
     Aggregate,
+    Combine,
     Comparison,
     Condition,
     Expression,
@@ -60,6 +61,7 @@ class Forms(Askable):
         """Yield what may be asked of a set of nodes that meets conditions."""
         found = [self._whether(nodes, conditions), self._counts(nodes), self._totals(nodes), self._sums(nodes)]
         found += [self._superlatives(nodes), self._categories(nodes), self._than_node(conditions)]
+        found += [self._same_as_node(conditions)]
         found += [self._lists(nodes, conditions)]
         given = {test.attribute for test in _equalities(conditions, self.kind)}
         for sketches in found:
@@ -130,7 +132,7 @@ class Forms(Askable):
 
     def _totals(self, nodes: NodeSet) -> Iterator[Sketch]:
         """Yield sums and averages, of all or by groups, and what is above the average."""
-        op = self.question.total
+        op = self.words.total
         for one in (one for one in self.shown if one.is_number and not self.is_date(one.name)) if op else ():
             column = (ValueColumn(one.name),)
             yield self._made("total", nodes, Aggregate(op, nodes.tree, column), one, uses=("total",))
@@ -152,21 +154,24 @@ class Forms(Askable):
             column = (ValueColumn(one.name),)
             if (is_how_much or self.words.asks == "what") and self.adds_up(one):
                 yield self._made("sum", nodes, Aggregate("sum", nodes.tree, column), one, uses=("total",))
-            if self.adds_up(one) and not self.question.total and (not self.question.is_count or one.said > CLEARLY):
+            if self.adds_up(one) and not self.words.total and (not self.question.is_count or one.said > CLEARLY):
                 for group in self.groups:
                     tree = Aggregate("sum", nodes.tree, column, (group.group,))
                     yield self._grouped("sum by", nodes, tree, group, one, uses=("total", "group"))
 
     def _superlatives(self, nodes: NodeSet) -> Iterator[Sketch]:
         """Yield nodes with the most or least of something, also with attributes, or what they are joined to."""
-        found, number = self.question.superlative, self.words.how_many
+        found, number = self.words.superlative, self.words.how_many
         is_top = number is not None and not {"top", "bottom"}.isdisjoint(self.words.tokens)
         if nodes.is_named or (found is None and not is_top):
             return
         sign = found.adjective.sign if found is not None else 1 if "top" in self.words.tokens else -1
         for one in self.measures:
             is_date = isinstance(one.measure, str) and (self.is_date(one.measure) or self.is_yearly(one.measure))
-            own = -sign if is_date and found is not None and found.adjective.dates else sign
+            is_reversed = is_date and found is not None and found.adjective.dates
+            if isinstance(one.measure, str) and self.is_rank(one.measure) and found is not None:
+                is_reversed = found.adjective.nouns[:1] != ("year",)  # the highest rank is 1, the first one, too
+            own = -sign if is_reversed else sign
             op = ("max" if own > 0 else "min") if number is None else ("top" if own > 0 else "bottom")
             tree = restricted(nodes.tree, Superlative(op, one.measure, number=number))
             yield self._most("superlative", nodes, tree, one)
@@ -200,7 +205,7 @@ class Forms(Askable):
 
     def _categories(self, nodes: NodeSet) -> Iterator[Sketch]:
         """Yield values of attributes that most nodes have, that sum up to the most, or that many have."""
-        found, number = self.question.superlative, self.words.how_many
+        found, number = self.words.superlative, self.words.how_many
         values = [one for one in self.shown if one.said > CLEARLY or one.fits > IS_NUMBER][:3]
         is_ranked = (found is not None and not found.adjective.nouns) or self.words.says_frequent
         is_most = found is None or found.adjective.sign > 0
@@ -246,6 +251,27 @@ class Forms(Askable):
                 tree = restricted(rest.tree, Comparison(name, self.sign(adjective, name), value))
                 more, features = (atom, *one.atoms), {"measure unsaid": 1 - said}
                 yield self._made("than node", rest, tree, more=more, features=features, uses=("total", "than"))
+
+    def _same_as_node(self, conditions: Sequence[SketchCondition]) -> Iterator[Sketch]:
+        """Yield the nodes that have as much of something as a named one."""
+        at = self.words.same
+        named = (one for one in conditions if one.kind == self.kind and one.named is not None) if at >= 0 else ()
+        for one in named:
+            assert one.named is not None
+            rest = next(self.sets.meeting(self.kind, [other for other in conditions if other is not one], 1))
+            rest = replace(rest, features=added(rest.features, one.features))
+            for name in self.types:
+                atom = self.words.attributes.get((self.kind, name))
+                said = 0.0 if atom is None else self.words.near(at, at + 1, atom, 5)
+                if atom is None or said < HARDLY:
+                    continue
+                value = Aggregate("values", one.named, (ValueColumn(name),))
+                tree: Expression = Combine("-", (restricted(rest.tree, Comparison(name, "=", value)), one.named))
+                # The same number of something is no count of what has it.
+                tree = Aggregate("count", tree) if self.words.asks == "how" and self.question.is_count else tree
+                more, features = (atom, *one.atoms), {"measure unsaid": 1 - said}
+                uses = ("same", "than", "count")
+                yield self._made("same as node", rest, tree, more=more, features=features, uses=uses)
 
     def _lists(self, nodes: NodeSet, conditions: Sequence[SketchCondition]) -> Iterator[Sketch]:
         """Yield the nodes themselves, attributes of theirs, or both."""

@@ -112,15 +112,16 @@ def _of_operators(words: SketchWords, sketch: Sketch) -> dict[str, float]:
     denied_either = "denial" in uses and "value alternative" in sketch.features
     has_test = "number" in sketch.features or "counted" in sketch.features or "left out" in uses
     return {
-        "ignores superlative": float(question.superlative is not None and "superlative" not in uses),
+        "ignores superlative": float(words.superlative is not None and "superlative" not in uses),
         "ignores denial": float(question.negation is not None and not denies_flag and "denial" not in uses),
         "denies twice": float("denial" in uses and denies_flag),
         "denies one of two": float(denied_either and {"or", "nor", "neither"}.isdisjoint(words.tokens)),
         "ignores comparison": float(words.compares and not has_test and uses.isdisjoint(("than", "superlative"))),
-        "ignores total": float(bool(question.total) and "total" not in uses),
+        "ignores total": float(bool(words.total) and "total" not in uses),
         "ignores count": float(question.is_count and uses.isdisjoint(("count", "number"))),
         "ignores group": float(words.each >= 0 and "group" not in uses),
         "ignores than": float(words.than >= 0 and not words.than_number and "than" not in uses),
+        "ignores same": float(words.same >= 0 and "same" not in uses),
         "ignores yes or no": float(words.is_yes_or_no and sketch.form != "exists"),
     }
 

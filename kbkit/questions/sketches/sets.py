@@ -103,7 +103,7 @@ class NodeSets:
         tests = tuple(test for one in own for test in one.tests)
         said = tuple(atom for one in conditions for atom in one.atoms)
         for ways in islice(product(*choices), most):
-            trees = [*(way.tree for way in ways), *named]
+            trees = [*(way.tree for way in ways), *([Combine("|", tuple(named))] if len(named) > 1 else named)]
             tree = self.all_of(kind) if not trees else trees[0] if len(trees) == 1 else Combine("&", tuple(trees))
             features = {**chosen, **self._ways(ways), "further arms": float(max(0, len(trees) - 1))}
             features["names what is asked"] = float(len(named))

@@ -26,8 +26,8 @@ from kbkit.english.question_words import (
 from kbkit.english.words import lemmas_of, may_be_verb
 from kbkit.questions.element_lists import VALUE
 from kbkit.questions.elements import Elements, Floats
-from kbkit.questions.lexicon import stem
-from kbkit.questions.question import Question
+from kbkit.questions.lexicon import label_words, stem
+from kbkit.questions.question import AskedSuperlative, Question
 from kbkit.questions.question_link import QuestionLink
 from kbkit.questions.sketches.numbers import asked_numbers, is_unit
 
@@ -95,17 +95,19 @@ class SketchWords:
         }
         self.numbers = [one for one in asked_numbers(question) if not self.taken & {*range(one.first, one.last)}]
         self.how_many = self._number_of_results()
-        in_numbers = {at for one in self.numbers for at in range(one.first, one.last)}
-        superlative = question.superlative
+        superlative = self.superlative
         said = set(range(superlative.first, superlative.last + 1)) if superlative else set()
+        in_labels = {word for one in elements.all if one.kind == VALUE for word in label_words(one.name)}
+        self.total = "" if not in_labels.isdisjoint(TOTALS.keys() & {*self.tokens}) else question.total
+        """``sum`` or ``avg`` if it asks for one and no attribute is called so; else empty."""
         self.content = [
             at
             for at, word in enumerate(self.tokens)
             if at not in self.taken | said | question.kinds
-            and word not in _PLAIN
+            and (word not in _PLAIN or (word in TOTALS and word in in_labels))
             and word not in NUMBERS
             and not word[:1].isdigit()
-            and not (at in in_numbers and is_unit(word))
+            and not (at in self.in_numbers and is_unit(word))
         ]
         """Positions of the words to express."""
         self.at = np.array(self.content, np.int64)
@@ -116,9 +118,14 @@ class SketchWords:
         self.is_verb = np.array([may_be_verb(self.tokens[at]) for at in self.content], bool)
         self.names_no_type = np.array([not elements.types_called(stem(self.tokens[at])) for at in self.content], bool)
 
+    @property
+    def in_numbers(self) -> set[int]:
+        """The positions of numbers and their comparisons."""
+        return {at for one in self.numbers for at in range(one.first, one.last)}
+
     def _number_of_results(self) -> int | None:
         """Return the number of *the three largest*, *top 5*; what is said of it is no number any more."""
-        superlative = self.question.superlative
+        superlative = self.superlative
         sides = [superlative.first - 1, superlative.last + 1] if superlative else []
         sides += [at + 1 for at, word in enumerate(self.tokens) if word in ("top", "bottom")]
         for at in sides:
@@ -160,9 +167,18 @@ class SketchWords:
         return self.vector(adjective.nouns) if adjective is not None and adjective.nouns else None
 
     @cached_property
+    def superlative(self) -> AskedSuperlative | None:
+        """The superlative, or the comparative that asks which of some things has more: *which is higher, A or B*."""
+        if self.question.superlative is not None or "or" not in self.tokens or "than" in self.tokens:
+            return self.question.superlative
+        words = enumerate(self.tokens)
+        at = next((at for at, w in words if w in COMPARATIVES and w not in _OF_DATES and at not in self.in_numbers), -1)
+        return AskedSuperlative(at, at, COMPARATIVES[self.tokens[at]]) if at >= 0 else None
+
+    @cached_property
     def superlative_fit(self) -> Floats | None:
         """How well the nouns of the superlative express each atom."""
-        found = self.question.superlative
+        found = self.superlative
         return self.of_adjective(found.adjective if found else None)
 
     @cached_property
@@ -239,6 +255,13 @@ class SketchWords:
         return self.tokens.index("than") if "than" in self.tokens else -1
 
     @cached_property
+    def same(self) -> int:
+        """The position of *same* or *as many* in a comparison with something; -1 if there is none."""
+        words = enumerate(self.tokens)
+        pairs = (["many"], ["much"])
+        return next((at for at, w in words if w == "same" or (w == "as" and self.tokens[at + 1 : at + 2] in pairs)), -1)
+
+    @cached_property
     def than_number(self) -> bool:
         """Whether *than* is said of a number."""
         return any(one.first <= self.than < one.last for one in self.numbers)
@@ -246,8 +269,9 @@ class SketchWords:
     @cached_property
     def compares(self) -> bool:
         """Whether it says *more* or another comparative that is not said of a number."""
-        in_numbers = {at for one in self.numbers for at in range(one.first, one.last)}
-        words = (word for at, word in enumerate(self.tokens) if at not in in_numbers | self.taken)
+        if self.superlative is not self.question.superlative:
+            return False
+        words = (word for at, word in enumerate(self.tokens) if at not in self.in_numbers | self.taken)
         return any(word in COMPARATIVES and word not in _OF_DATES for word in words)
 
     def compared_before(self, at: int) -> Adjective | None:
