@@ -18,8 +18,9 @@ from kbkit.directory.generations import KbDirectory
 from kbkit.display.progress import Listener
 from kbkit.errors import BadInputError, KbError, Option
 from kbkit.ingestion.build import ingest
-from kbkit.ingestion.inference import Examination, Inferred, examined
+from kbkit.ingestion.inference import Examination, Inferred, examined, script
 from kbkit.ingestion.inference.profile import ProfiledTable
+from kbkit.ingestion.inference.roles import TablePlan
 from kbkit.ingestion.inference.source import is_files, resolved
 from kbkit.ingestion.inference.summary import summary
 from kbkit.ingestion.inference.table_link import TableLink
@@ -27,10 +28,12 @@ from kbkit.ingestion.inference.unsure import UnsureGuess
 from kbkit.ingestion.request import Corrections, IngestRequest, IngestSettings
 
 _SAMPLES = 3
-ATTRIBUTE, TEXT, NODES, OMIT, LINK, KEY, NAME, OTHER = (
-    "attribute", "text", "nodes", "omit", "link", "key", "name", "other"
+ATTRIBUTE, TEXT, NODES, OMIT, LINK, DATE, KEY, NAME, OTHER = (
+    "attribute", "text", "nodes", "omit", "link", "date", "key", "name", "other"
 )  # fmt: skip
-"""What a column becomes; ``OTHER`` are aliases, types and relations."""
+"""What a column becomes; ``DATE`` is that of a column of several forms of dates, ``OTHER`` are aliases, types and
+relations.
+"""
 
 
 MERGE = "merge"
@@ -50,7 +53,9 @@ class GuessChoice:
 
 @dataclass(frozen=True)
 class ReviewedColumn:
-    """A column: what its values look like, some of them, what it becomes, and the table that it refers to."""
+    """A column: what its values look like, some of them, what it becomes, and the table that it refers to or the kind
+    of dates that it holds. ``is_dated``: the values look like dates in several forms.
+    """
 
     name: str
     look: str
@@ -59,12 +64,13 @@ class ReviewedColumn:
     samples: Sequence[str]
     becomes: str
     target: str = ""
+    is_dated: bool = False
 
 
 @dataclass(frozen=True)
 class ReviewedTable:
     """A table: what it becomes in words, its node type if its rows are nodes, their key and the columns of names, and
-    whether its rows are edges.
+    whether its rows are edges, with their relation (empty: a column has it) and the types at their ends.
     """
 
     name: str
@@ -75,6 +81,8 @@ class ReviewedTable:
     named: Sequence[str]
     is_edges: bool
     columns: Sequence[ReviewedColumn]
+    relation: str = ""
+    ends: Sequence[str] = ()
 
 
 @dataclass
@@ -94,10 +102,12 @@ class IngestReview:
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     def correct(self, what: str, table: str, column: str, value: str) -> None:
-        """Apply a correction and infer again. ``what`` is ``type``, ``key``, ``name`` or ``column``.
+        """Apply a correction and infer again. ``what`` is ``type``, ``key``, ``name``, ``relation``, ``turn`` or
+        ``column``.
 
-        Of a table, ``value`` is its type, or the column of its key or names (empty: none); of a column, what it
-        becomes, for a link ``link:TABLE``. ``merge``: rows with the same key are merged if ``value`` is not empty.
+        Of a table, ``value`` is its type, the column of its key or names (empty: none), or its relation, whose edges
+        ``turn`` turns around; of a column, what it becomes, for a link ``link:TABLE``, for dates ``date:dmy``,
+        ``date:mdy`` or ``date:year``. ``merge``: rows with the same key are merged if ``value`` is not empty.
         Raises :class:`KbError`; then nothing changes.
         """
         with self._lock:
@@ -122,7 +132,7 @@ class IngestReview:
     def tables(self) -> list[ReviewedTable]:
         """Return what each table becomes."""
         with self._lock:
-            return list(_tables(self.examination, self.inferred))
+            return list(_tables(self.examination, self.inferred, self.corrections))
 
     def guesses(self) -> list[GuessChoice]:
         """Return the guesses that may be wrong, except the columns that may refer to several tables."""
@@ -134,28 +144,13 @@ class IngestReview:
     def edges(self) -> list[tuple[str, str, str]]:
         """Return the relations between types: (head type, relation, tail type)."""
         plan = self.inferred.plan
-
-        def kind(link: TableLink) -> str:
-            nodes = plan.of(link.target)
-            return nodes.table.type if nodes else link.loose
-
-        links = [(nodes.table.type, relation, kind(link)) for nodes in plan.nodes for relation, link in nodes.links]
-        return links + [(kind(edges.head), edges.relation, kind(edges.tail)) for edges in plan.edges]
+        links = [(n.table.type, relation, _kind(plan, link)) for n in plan.nodes for relation, link in n.links]
+        return links + [(_kind(plan, edges.head), edges.relation, _kind(plan, edges.tail)) for edges in plan.edges]
 
     def types(self) -> dict[str, int]:
-        """Return the types with their numbers of rows, or of different values in columns without a table.
-
-        The number is 0 if the values are lists, whose elements are nodes.
-        """
-        plan = self.inferred.plan
-        found = {nodes.table.type: nodes.table.rows for nodes in plan.nodes}
-        links = [(nodes.table, link) for nodes in plan.nodes for _, link in nodes.links]
-        links += [(edges.table, link) for edges in plan.edges for link in (edges.head, edges.tail)]
-        for table, link in links:
-            if link.loose:
-                distinct = 0 if link.lists else max(table.columns[name].distinct for name in link.columns)
-                found[link.loose] = max(found.get(link.loose, 0), distinct)
-        return found
+        """Return the types with the numbers of their nodes, rows with the same key counted once."""
+        with self._lock:
+            return dict(self.examination.con.execute(script.counts(self.inferred.plan)).fetchall())
 
     def command(self) -> str:
         """Return the command that builds the same KB without a review."""
@@ -203,25 +198,37 @@ def corrected(now: Corrections, what: str, table: str, column: str, value: str) 
         return replace(now, keys={**now.keys, table: (value,) if value else ()})
     if what == "name":
         return replace(now, named={**now.named, table: value})
-    of = f"{table}.{column}"
+    if what in ("relation", "turn"):
+        before = now.relation_names.get(table, "")
+        sign = "^" if before.startswith("^") != (what == "turn") else ""
+        relation = before.removeprefix("^") if what == "turn" else value.strip().removeprefix("^")
+        return replace(now, relation_names=_with(now.relation_names, table, sign + relation))
+    return _of_column(now, f"{table}.{column}", value)
+
+
+def _of_column(now: Corrections, of: str, value: str) -> Corrections:
+    """Return corrections with what the column ``of`` becomes, instead of what it became before."""
     fresh = replace(
         now,
         links={name: target for name, target in now.links.items() if name != of},
+        dates={name: kind for name, kind in now.dates.items() if name != of},
         texts=[name for name in now.texts if name != of],
         nodes=[name for name in now.nodes if name != of],
         omit=[name for name in now.omit if name != of],
     )
     choice, _, target = value.partition(":")
-    if choice == LINK:
-        return replace(fresh, links={**fresh.links, of: target})
-    if choice == ATTRIBUTE:
-        return replace(fresh, links={**fresh.links, of: ""})
-    lists: dict[str, Sequence[str]] = {TEXT: fresh.texts, NODES: fresh.nodes, OMIT: fresh.omit}
-    if choice not in lists:
-        raise KbError(f"A column cannot become {value!r}", f"Choose {', '.join([ATTRIBUTE, *lists])} or {LINK}:TABLE")
-    named = {TEXT: "texts", NODES: "nodes", OMIT: "omit"}[choice]
-    changes: dict[str, Any] = {named: [*lists[choice], of]}
-    return replace(fresh, **changes)
+    changes: dict[str, dict[str, Any]] = {
+        LINK: {"links": {**fresh.links, of: target}},
+        ATTRIBUTE: {"links": {**fresh.links, of: ""}},
+        DATE: {"dates": {**fresh.dates, of: target}},
+        TEXT: {"texts": [*fresh.texts, of]},
+        NODES: {"nodes": [*fresh.nodes, of]},
+        OMIT: {"omit": [*fresh.omit, of]},
+    }
+    if choice not in changes:
+        choices = f"{ATTRIBUTE}, {TEXT}, {NODES}, {OMIT}, {DATE}:KIND or {LINK}:TABLE"
+        raise KbError(f"A column cannot become {value!r}", f"Choose {choices}")
+    return replace(fresh, **changes[choice])
 
 
 def _choice(guess: UnsureGuess) -> GuessChoice:
@@ -244,7 +251,13 @@ def _options(told: Corrections) -> Iterator[str]:
     """Yield the options of the command line for corrections."""
     for table, key in told.keys.items():
         yield from ("--key", f"{table}={','.join(key)}")
-    for option, given in (("--link", told.links), ("--type", told.types), ("--name-column", told.named)):
+    for option, given in (
+        ("--link", told.links),
+        ("--type", told.types),
+        ("--name-column", told.named),
+        ("--date", told.dates),
+        ("--relation-name", told.relation_names),
+    ):
         for name, value in given.items():
             yield from (option, f"{name}={value}")
     for option, listed in (("--text", told.texts), ("--node", told.nodes), ("--omit", told.omit)):
@@ -259,17 +272,15 @@ def _options(told: Corrections) -> Iterator[str]:
 # -- tables -----------------------------------------------------------------------------------------------------------
 
 
-def _tables(examination: Examination, inferred: Inferred) -> Iterator[ReviewedTable]:
+def _tables(examination: Examination, inferred: Inferred, told: Corrections) -> Iterator[ReviewedTable]:
     rows_of = summary(inferred.tables, inferred.plan).iter_rows(named=True)
-    are_edges = {edges.table.name for edges in inferred.plan.edges}
+    edges_of = {edges.table.name: edges for edges in inferred.plan.edges}
     described = {
-        row["table"]: f"{row['becomes']}, {row['links']}" if row["table"] in are_edges else row["becomes"]
+        row["table"]: f"{row['becomes']}, {row['links']}" if row["table"] in edges_of else row["becomes"]
         for row in rows_of
     }
     for table in examination.tables:
-        nodes = inferred.plan.of(table.name)
-        rows = examination.sample(table, _SAMPLES)
-        roles = _roles(inferred, table)
+        nodes, edges = inferred.plan.of(table.name), edges_of.get(table.name)
         used = next(one for one in inferred.tables if one.name == table.name)
         yield ReviewedTable(
             table.name,
@@ -278,19 +289,40 @@ def _tables(examination: Examination, inferred: Inferred) -> Iterator[ReviewedTa
             nodes.table.type if nodes and not nodes.by else "",
             nodes.key if nodes else (),
             nodes.named if nodes else (),
-            table.name in are_edges,
-            [
-                ReviewedColumn(
-                    name,
-                    column.look,
-                    table.rows - column.count,
-                    column.distinct,
-                    [str(row[name]) for row in rows if row[name] is not None],
-                    *(roles.get(name, (ATTRIBUTE, "")) if name in used.columns else (OMIT, "")),
-                )
-                for name, column in table.columns.items()
-            ],
+            edges is not None,
+            list(_columns(examination, inferred, table, used, told)),
+            edges.relation if edges and not edges.by else "",
+            [_kind(inferred.plan, end) for end in (edges.head, edges.tail)] if edges else (),
         )
+
+
+def _columns(
+    examination: Examination, inferred: Inferred, table: ProfiledTable, used: ProfiledTable, told: Corrections
+) -> Iterator[ReviewedColumn]:
+    """Yield the columns of a table, as they are ``used`` with the corrections."""
+    kinds = {name: told.dates.get(f"{table.name}.{name}", "") for name in table.columns}
+    columns = {name: used.columns.get(name, own) if kinds[name] else own for name, own in table.columns.items()}
+    shown = replace(table, columns=columns)
+    rows = examination.sample(shown, _SAMPLES)
+    counts = examination.filled(shown)
+    roles = _roles(inferred, table)
+    for name, column in columns.items():
+        role = (DATE, kinds[name]) if kinds[name] else roles.get(name, (ATTRIBUTE, ""))
+        yield ReviewedColumn(
+            name,
+            column.look,
+            table.rows - counts[name],
+            column.distinct,
+            [str(row[name]) for row in rows if row[name] is not None],
+            *(role if name in used.columns else (OMIT, "")),
+            is_dated=bool(table.columns[name].problem or kinds[name]),
+        )
+
+
+def _kind(plan: TablePlan, link: TableLink) -> str:
+    """Return the type that a link leads to."""
+    nodes = plan.of(link.target)
+    return nodes.table.type if nodes else link.loose
 
 
 def _roles(inferred: Inferred, table: ProfiledTable) -> dict[str, tuple[str, str]]:

@@ -107,6 +107,58 @@ def test_corrections_are_those_of_the_command(folder: Path, tmp_path: Path, here
     assert (tmp_path / "again.recipe" / "load.sql").read_text() == recipe
 
 
+def test_dates_in_several_forms_and_edges_are_corrected(tmp_path: Path, here: Run) -> None:
+    days = ["1954-04-26", "25/08/1950", "20 March 1972", "1979", "12/16/1967", "03/04/1958", "1961-10-10 20:15"]
+    rows = "".join(f"F{n},Film {n},{day},{'A;B' if n else 'B;C'}\n" for n, day in enumerate(days))
+    (tmp_path / "films.csv").write_text("film_id,title,released,genres\n" + rows)
+    votes = "film_id,user,stars\nF0,ann,5\nF0,bob,4\nF2,ann,\nF9,bob,unknown\n"
+    (tmp_path / "votes.csv").write_text(votes)
+    files = [tmp_path / "films.csv", tmp_path / "votes.csv"]
+    out = tmp_path / "k.kb"
+    settings = IngestSettings(stores=["adjacency"])
+    with reviewing(str(files[0]), files[1:], out, settings) as review:
+        [films, found] = review.tables()
+        assert [column.name for column in films.columns if column.is_dated] == ["released"]
+        assert found.columns[-1].missing == 2
+        for what, table, column, value in (
+            ("column", "votes", "user", "nodes"),
+            ("column", "films", "genres", "nodes"),
+            ("relation", "votes", "", "rates"),
+            ("turn", "votes", "", ""),
+        ):
+            review.correct(what, table, column, value)
+        assert ("user", "rates", "film") in review.edges()
+        assert review.types() == {"film": 8, "genre": 3, "user": 2}  # F9 has no row
+        review.correct("turn", "votes", "", "")
+        assert ("film", "rates", "user") in review.edges()
+        review.undo()
+        readings = {
+            "year": [1954, 1950, 1972, 1979, 1967, 1958, 1961],
+            "mdy": ["1954-04-26", "1950-08-25", "1972-03-20", None, "1967-12-16", "1958-03-04", "1961-10-10 20:15:00"],
+            "dmy": ["1954-04-26", "1950-08-25", "1972-03-20", None, "1967-12-16", "1958-04-03", "1961-10-10 20:15:00"],
+        }
+        for kind, values in readings.items():
+            review.correct("column", "films", "released", f"date:{kind}")
+            column = review.inferred.tables[0].columns["released"].value
+            rows_of = review.examination.con.execute(f"SELECT {column} FROM films").fetchall()
+            assert [str(value).removesuffix(" 00:00:00") for (value,) in rows_of] == list(map(str, values))
+        assert any("1 of 7 values have no day, such as '1979'" in note for note in review.inferred.notes)
+        review.build()
+        with KnowledgeBase(out) as kb:
+            assert {t.name: t.count for t in kb.schema.node_types} == review.types()
+            assert kb.sql("SELECT key FROM film ORDER BY released LIMIT 1")["key"].to_list() == ["F1"]
+            assert len(kb.answers("user#ann -> [rates] -> film")) == 2
+        command = shlex.split(review.command())
+        with pytest.raises(KbError):
+            review.correct("column", "films", "released", "date:nonsense")
+        review.correct("type", "votes", "", "vote")  # a name of a relation that its table has no longer
+        assert any("votes" in note and "relation" in note for note in review.inferred.notes)
+    command[command.index(str(out))] = str(tmp_path / "again.kb")
+    here(*command[1:], "--stores", "adjacency")
+    again, first = (tmp_path / f"{name}.recipe" / "load.sql" for name in ("again", "k"))
+    assert again.read_text() == first.read_text()
+
+
 def test_what_cannot_be_reviewed(folder: Path, tmp_path: Path) -> None:
     def refused(source: str, out: Path) -> str:
         with pytest.raises(KbError) as error, contextlib.ExitStack() as stack:

@@ -79,6 +79,9 @@ def dates(tables: Sequence[ProfiledTable]) -> Iterator[str]:
     columns = ((table.name, one) for table in tables for one in table.columns.values())
     if found := [f"{name}.{one.name} ({one.problem})" for name, one in columns if one.problem and one.look != "prose"]:
         yield f"Dates that stay text: {_shown(found)}"
+    columns = ((table.name, one) for table in tables for one in table.columns.values())
+    if found := [f"{name}.{one.name} ({one.lost})" for name, one in columns if one.lost]:
+        yield f"Missing in columns of dates: {_shown(found)}"
 
 
 def left_out(tables: Sequence[ProfiledTable]) -> Iterator[str]:
@@ -141,6 +144,12 @@ def listed(columns: Sequence[str]) -> Iterator[str]:
     """Yield a note on the lists whose elements became nodes without being asked."""
     if columns:
         yield f"Made nodes of the names in lists (to keep a list: --link '{columns[0]}='): {_shown(columns)}"
+
+
+def no_edges(plan: TablePlan, named: Collection[str]) -> Iterator[str]:
+    """Yield a note on the tables that have a name of a relation from the user, but no edges."""
+    if others := [name for name in named if name not in {edges.table.name for edges in plan.edges}]:
+        yield f"No table of edges, so the relation is not used: {_shown(others)}"
 
 
 def people(con: duckdb.DuckDBPyConnection, plan: TablePlan) -> Iterator[str]:
