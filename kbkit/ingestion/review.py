@@ -21,10 +21,11 @@ from kbkit.ingestion.build import ingest
 from kbkit.ingestion.inference import Examination, Inferred, examined, script
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.roles import TablePlan
-from kbkit.ingestion.inference.source import is_files, resolved
+from kbkit.ingestion.inference.source import is_files, only_files, resolved
 from kbkit.ingestion.inference.summary import summary
 from kbkit.ingestion.inference.table_link import TableLink
 from kbkit.ingestion.inference.unsure import UnsureGuess
+from kbkit.ingestion.recipe import as_files
 from kbkit.ingestion.request import Corrections, IngestRequest, IngestSettings
 
 _SAMPLES = 3
@@ -154,7 +155,15 @@ class IngestReview:
 
     def command(self) -> str:
         """Return the command that builds the same KB without a review."""
-        words = ["kbkit", "ingest", *map(str, self.files), "-o", str(self.out), *_options(self.corrections)]
+        words = [
+            "kbkit",
+            "ingest",
+            as_files(self.files[0]),
+            *map(str, self.files[1:]),
+            "-o",
+            str(self.out),
+            *_options(self.corrections),
+        ]
         return shlex.join([*words, *(["--merge-duplicates"] if self.settings.merge_duplicates else [])])
 
     def build(self, listener: Listener | None = None) -> Path:
@@ -162,7 +171,7 @@ class IngestReview:
         with self._lock:
             corrections, inferred = self.corrections, self.inferred
         first, *rest = self.files
-        with resolved(str(first), rest, self.out, corrections, inferred, sync=self.settings.sync) as found:
+        with resolved(as_files(first), rest, self.out, corrections, inferred, sync=self.settings.sync) as found:
             settings = {**vars(self.settings), "corrections": corrections}
             return ingest(IngestRequest(found.recipe, found.paths, True, **settings), self.out, listener)
 
@@ -171,7 +180,7 @@ class IngestReview:
 def reviewing(source: str, paths: Sequence[Path], out: Path, settings: IngestSettings) -> Iterator[IngestReview]:
     """Read and profile the files of a source, and yield its review. Raises :class:`KbError`."""
     if not is_files(source):
-        raise KbError(f"{source} is a recipe: there is nothing to infer and to review", "Name files without a recipe")
+        raise KbError(f"{source} is a recipe: there is nothing to infer and to review", only_files(source))
     files = [Path(source), *paths]
     for path in (path for path in files if not path.exists()):
         raise BadInputError(f"{path} does not exist")

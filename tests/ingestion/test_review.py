@@ -159,6 +159,21 @@ def test_dates_in_several_forms_and_edges_are_corrected(tmp_path: Path, here: Ru
     assert again.read_text() == first.read_text()
 
 
+def test_a_folder_that_is_called_like_a_recipe(folder: Path, monkeypatch: pytest.MonkeyPatch, here: Run) -> None:
+    monkeypatch.chdir(folder.parent)
+    folder.rename("csv")
+    with pytest.raises(KbError, match="csv is a recipe") as refused, contextlib.ExitStack() as stack:
+        stack.enter_context(reviewing("csv", [], Path("k.kb"), IngestSettings()))
+    assert "Name the files only: ./csv" in str(refused.value)
+    with reviewing("./csv", [], Path("k.kb"), IngestSettings(stores=["adjacency"])) as review:
+        review.correct("type", "people", "", "human")
+        review.build()
+        command = shlex.split(review.command())
+    assert kbkit.open("k.kb").schema.type("human").count == 3
+    command[command.index("k.kb")] = "again.kb"
+    here(*command[1:], "--stores", "adjacency")
+
+
 def test_what_cannot_be_reviewed(folder: Path, tmp_path: Path) -> None:
     def refused(source: str, out: Path) -> str:
         with pytest.raises(KbError) as error, contextlib.ExitStack() as stack:

@@ -2,7 +2,7 @@
 "use strict";
 var kbkit = globalThis.kbkit ?? {};
 
-const BENDS = [0, 24, -24, 44, -44, 70, -70, 105, -105]; // how far a line's middle is moved aside, the first clear one is taken
+const BENDS = Array.from({ length: 29 }, (_, i) => (i % 2 ? 10 : -10) * Math.ceil(i / 2)); // 0, 10, -10, 20, ...: how far a line's middle is moved aside, the first clear one is taken
 const CLEAR = 6; // pixels between a line and the dots that it passes
 const PIECES = 12; // of a bent line
 kbkit.DASHES = [[], [7, 4], [1.5, 3.5], [9, 3, 1.5, 3]]; // styles of lines, by how many lines have their relations

@@ -150,8 +150,8 @@ class _Label:
         """Draw a node to write a query for."""
         node = self._labels.draw(secrets.randbelow(2**31), links.text(request, "type"))
         typed = {name: links.text(request, name) for name in ("annotator", "q", "note", "type", "answers")}
-        address = links.page(_PATH, node=node, **typed) + ("" if typed["type"] else "&type=")  # not the last one
-        return RedirectResponse(address, 303, {"Cache-Control": "no-store"})
+        typed["type"] = typed["type"] or node.partition("#")[0]
+        return RedirectResponse(links.page(_PATH, node=node, **typed), 303, {"Cache-Control": "no-store"})
 
     def write(self, request: Request) -> Response:
         """Save a new query, and lead to its hits."""
@@ -215,7 +215,7 @@ class _Label:
         query = self._labels.query(request.path_params["number"])
         grades = self._labels.grades(annotator) if annotator else {}
         found = [self._shown(one, grades.get((query.id, one.reference))) for one in self._labels.candidates(query)]
-        self._site.describe(found, "text", query.text)
+        self._describe(found, query)
         answers, added = links.number(request, "answers", 0, 0, 2**31), self._labels.last_added(query.id)
         for one in found:
             one["added"] = bool(answers) and one["reference"] in added
@@ -275,12 +275,8 @@ class _Label:
         annotator, given = form.get("annotator", ""), grade_of(form)
         if given is None:
             raise HTTPException(400, "No grade is chosen.")
-        query, grades = self._labels.query(number), self._labels.grades(annotator)
-        read = self._labels.read_answers(query) if form.get("of") == "reading" else None
-        for one in self._labels.candidates(query):
-            known = grades.get((number, one.reference))
-            if (known is None or known.mark is None) and (read is None or one.reference in read):
-                self._labels.give(number, one.reference, annotator, {"mark": given})
+        read = self._labels.read_answers(self._labels.query(number)) if form.get("of") == "reading" else None
+        self._labels.grade_rest(number, given, annotator, read)
         return _remembered(_to_query(number), annotator)
 
     def undo(self, request: Request) -> Response:
@@ -322,7 +318,7 @@ class _Label:
         [one] = [one for one in self._labels.candidates(query) if one.reference == node]
         known = None if problem else self._labels.grades(annotator).get((number, node))
         shown = self._shown(one, known)
-        self._site.describe([shown], "text", query.text)
+        self._describe([shown], query)
         return self._site.page(
             "label_hit.html",
             request,
@@ -350,6 +346,11 @@ class _Label:
             content = path.read_bytes()
         words = "queries" if kind == "tsv" else "labels"
         return Response(content, media_type=_FILES[kind], headers=self._site.attachment(kind, words))
+
+    def _describe(self, hits: list[dict[str, Any]], query: LabelledQuery) -> None:
+        """Give hits facts, first what the query or its reading in words mentions, such as *color*."""
+        reading = self._labels.reading(query)
+        self._site.describe(hits, "text", f"{query.text} {reading.phrase}" if reading else query.text)
 
     def _shown(self, one: PoolNode, given: Judgement | None) -> dict[str, Any]:
         """Return a hit as the template shows it."""
