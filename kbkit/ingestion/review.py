@@ -28,7 +28,8 @@ from kbkit.ingestion.inference.unsure import UnsureGuess
 from kbkit.ingestion.recipe import as_files
 from kbkit.ingestion.request import Corrections, IngestRequest, IngestSettings
 
-_SAMPLES = 3
+_SAMPLES, _READ = 3, 30
+"""Values of a column that are shown, and rows that are read for them."""
 ATTRIBUTE, TEXT, NODES, OMIT, LINK, DATE, KEY, NAME, OTHER = (
     "attribute", "text", "nodes", "omit", "link", "date", "key", "name", "other"
 )  # fmt: skip
@@ -55,7 +56,8 @@ class GuessChoice:
 @dataclass(frozen=True)
 class ReviewedColumn:
     """A column: what its values look like, some of them, what it becomes, and the table that it refers to or the kind
-    of dates that it holds. ``is_dated``: the values look like dates in several forms.
+    of dates that it holds. ``is_dated``: the values look like dates in several forms. ``type`` is that of values that
+    are nodes of their own.
     """
 
     name: str
@@ -66,6 +68,7 @@ class ReviewedColumn:
     becomes: str
     target: str = ""
     is_dated: bool = False
+    type: str = ""
 
 
 @dataclass(frozen=True)
@@ -106,10 +109,10 @@ class IngestReview:
         """Apply a correction and infer again. ``what`` is ``type``, ``key``, ``name``, ``relation``, ``turn`` or
         ``column``.
 
-        Of a table, ``value`` is its type, the column of its key or names (empty: none), or its relation, whose edges
-        ``turn`` turns around; of a column, what it becomes, for a link ``link:TABLE``, for dates ``date:dmy``,
-        ``date:mdy`` or ``date:year``. ``merge``: rows with the same key are merged if ``value`` is not empty.
-        Raises :class:`KbError`; then nothing changes.
+        Of a table, ``value`` is its type (of ``table.column``: that of the values, which are nodes), the column of
+        its key or names (empty: none), or its relation, whose edges ``turn`` turns around; of a column, what it
+        becomes, for a link ``link:TABLE``, for dates ``date:dmy``, ``date:mdy`` or ``date:year``. ``merge``: rows
+        with the same key are merged if ``value`` is not empty. Raises :class:`KbError`; then nothing changes.
         """
         with self._lock:
             if what == MERGE:
@@ -221,6 +224,7 @@ def _of_column(now: Corrections, of: str, value: str) -> Corrections:
         now,
         links={name: target for name, target in now.links.items() if name != of},
         dates={name: kind for name, kind in now.dates.items() if name != of},
+        types={name: kind for name, kind in now.types.items() if name != of},
         texts=[name for name in now.texts if name != of],
         nodes=[name for name in now.nodes if name != of],
         omit=[name for name in now.omit if name != of],
@@ -312,19 +316,21 @@ def _columns(
     kinds = {name: told.dates.get(f"{table.name}.{name}", "") for name in table.columns}
     columns = {name: used.columns.get(name, own) if kinds[name] else own for name, own in table.columns.items()}
     shown = replace(table, columns=columns)
-    rows = examination.sample(shown, _SAMPLES)
+    rows = examination.sample(shown, _READ)
     counts = examination.filled(shown)
     roles = _roles(inferred, table)
+    types = {link.columns[0]: link.loose for link in _links_of(inferred.plan, table) if link.loose}
     for name, column in columns.items():
         role = (DATE, kinds[name]) if kinds[name] else roles.get(name, (ATTRIBUTE, ""))
         yield ReviewedColumn(
             name,
             column.look,
-            table.rows - counts[name],
-            column.distinct,
-            [str(row[name]) for row in rows if row[name] is not None],
+            table.rows - counts[name][0],
+            counts[name][1],
+            list(dict.fromkeys(str(row[name]) for row in rows if row[name] is not None))[:_SAMPLES],
             *(role if name in used.columns else (OMIT, "")),
             is_dated=bool(table.columns[name].problem or kinds[name]),
+            type=types.get(name, ""),
         )
 
 
@@ -337,17 +343,21 @@ def _kind(plan: TablePlan, link: TableLink) -> str:
 def _roles(inferred: Inferred, table: ProfiledTable) -> dict[str, tuple[str, str]]:
     """Return what the columns of a table become, as far as they are no attributes, with the tables of links."""
     plan, roles = inferred.plan, dict[str, tuple[str, str]]()
-    links: list[TableLink] = []
     if nodes := plan.of(table.name):
         roles |= dict.fromkeys(nodes.key, (KEY, "")) | dict.fromkeys(nodes.named, (NAME, ""))
         roles |= dict.fromkeys(nodes.texts, (TEXT, "")) | dict.fromkeys([*nodes.aliases, nodes.by], (OTHER, ""))
-        links = [link for _, link in nodes.links]
-    for edges in (edges for edges in plan.edges if edges.table.name == table.name):
-        links += [edges.head, edges.tail]
-        roles[edges.by] = (OTHER, "")
+    roles |= {edges.by: (OTHER, "") for edges in plan.edges if edges.table.name == table.name}
     for detail in (detail for nodes in plan.nodes for detail in nodes.details if detail.table.name == table.name):
-        links.append(detail.link)
         roles |= dict.fromkeys(detail.texts.values(), (TEXT, ""))
-    for link in links:
+    for link in _links_of(plan, table):
         roles |= dict.fromkeys(link.columns, (LINK, link.target) if link.target else (NODES, ""))
     return roles
+
+
+def _links_of(plan: TablePlan, table: ProfiledTable) -> list[TableLink]:
+    """Return the links of a table's columns."""
+    nodes = plan.of(table.name)
+    links = [link for _, link in nodes.links] if nodes else []
+    links += [end for edges in plan.edges if edges.table.name == table.name for end in (edges.head, edges.tail)]
+    details = (detail for nodes in plan.nodes for detail in nodes.details)
+    return links + [detail.link for detail in details if detail.table.name == table.name]

@@ -159,6 +159,38 @@ def test_dates_in_several_forms_and_edges_are_corrected(tmp_path: Path, here: Ru
     assert again.read_text() == first.read_text()
 
 
+def test_columns_share_a_type_and_links_to_several_rows_are_noted(tmp_path: Path) -> None:
+    files = {
+        "venues.csv": "venue_id,name,city\nV1,Old Chapel,Leipzig\nV2,Cellar Club,Hamburg\nV3,Lake Stage,Konstanz\n",
+        "players.csv": "name,kind,home\nLeo Stein,pianist,Leipzig\nMia Cole,singer,Hamburg\nLeo Stein,pianist,Berlin\n",
+        "concerts.csv": "id,title,player,sold\nC1,A,Leo Stein,n/a\nC2,B,Mia Cole,5\nC3,C,Mia Cole,7\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    paths = [tmp_path / name for name in files]
+    settings = IngestSettings(stores=["adjacency"])
+    with reviewing(str(paths[0]), paths[1:], tmp_path / "k.kb", settings) as review:
+        for table, column, value in (
+            ("venues", "city", "nodes"), ("players", "home", "nodes"), ("concerts", "player", "link:players")
+        ):  # fmt: skip
+            review.correct("column", table, column, value)
+        with pytest.raises(KbError, match="The rows of venues have the type venue"):
+            review.correct("type", "players.home", "", "venue")
+        review.correct("type", "players.home", "", "city")
+        assert {("player", "home", "city"), ("venue", "city", "city")} < set(review.edges())
+        [sold] = [one for table in review.tables() for one in table.columns if one.name == "sold"]
+        assert (sold.missing, sold.distinct) == (1, 2)
+        note = "Linked to each of several rows that have a value: concerts.player ('Leo Stein' in players)"
+        assert note in review.inferred.notes
+        review.build()
+        assert "--type players.home=city" in review.command()
+        review.correct("column", "players", "home", "attribute")
+        assert "players.home" not in review.corrections.types
+    with KnowledgeBase(tmp_path / "k.kb") as kb:
+        assert len(kb.answers('city:"Leipzig"')) == 1
+        assert {t.name: t.count for t in kb.schema.node_types} == {"venue": 3, "player": 3, "concert": 3, "city": 4}
+
+
 def test_a_folder_that_is_called_like_a_recipe(folder: Path, monkeypatch: pytest.MonkeyPatch, here: Run) -> None:
     monkeypatch.chdir(folder.parent)
     folder.rename("csv")

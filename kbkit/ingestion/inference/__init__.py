@@ -120,6 +120,7 @@ class Examination:
             *of_tables,
             *of_plan,
             source_notes.strangers(plan),
+            source_notes.several_rows(self.con, plan),
             source_notes.people(self.con, plan),
             source_notes.repeated(used),
             source_notes.listed(listed),
@@ -135,13 +136,19 @@ class Examination:
         cursor = self.con.execute(f"SELECT {columns} FROM {quote(table.name)} LIMIT {limit}")
         return [dict(zip(table.columns, row, strict=True)) for row in cursor.fetchall()]
 
-    def filled(self, table: ProfiledTable) -> dict[str, int]:
-        """Return how many rows have a value in each column of a table, without texts such as ``N/A``."""
-        found = {name: column.count for name, column in table.columns.items()}
+    def filled(self, table: ProfiledTable) -> dict[str, tuple[int, int]]:
+        """Return how many rows have a value in each column of a table, and how many values differ (about), without
+        texts such as ``N/A``.
+        """
+        found = {name: (column.count, column.distinct) for name, column in table.columns.items()}
         if cleaned := [name for name, column in table.columns.items() if column.missing]:
-            counts = ", ".join(f"count({table.columns[name].value})" for name in cleaned)
+            values = [table.columns[name].value for name in cleaned]
+            counts = ", ".join(f"count({value}), approx_count_distinct({value})" for value in values)
             [row] = self.con.execute(f"SELECT {counts} FROM {quote(table.name)}").fetchall()
-            found |= dict(zip(cleaned, row, strict=True))
+            pairs = zip(row[::2], row[1::2], strict=True)
+            found |= {
+                name: (count, min(count, distinct)) for name, (count, distinct) in zip(cleaned, pairs, strict=True)
+            }
         return found
 
 

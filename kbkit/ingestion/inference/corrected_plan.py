@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kbkit.errors import BadInputError
 from kbkit.ingestion.inference import chosen_dates, embedded, links, nouns, profile, roles, subsets, worded_names
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.roles import TablePlan
+from kbkit.ingestion.inference.table_link import TableLink
 from kbkit.ingestion.request import Corrections
 
 if TYPE_CHECKING:
@@ -26,8 +28,11 @@ def plan(con: Connection, tables: list[ProfiledTable], told: Corrections) -> Tab
     nodes = _nodes(con, tables, told)
     for name, columns in told.keys.items():
         profile.check_names(tables, name, columns)
+    own = {table.name for table in tables}
+    of_columns = {column_of(tables, name): kind for name, kind in told.types.items() if "." in name and name not in own}
     for name in told.types:
-        profile.check_names(tables, name, ())
+        if name in own or "." not in name:
+            profile.check_names(tables, name, ())
     for table in tables:
         table.type = told.types.get(table.name, table.type)
     types = {table.name: table.type for table in tables}
@@ -51,6 +56,7 @@ def plan(con: Connection, tables: list[ProfiledTable], told: Corrections) -> Tab
     nouns.of_references(filled, guesses.links, told.types)
     found = roles.plan(con, filled, guesses, texts, {*told.keys, *told.types})
     worded_names.settle(con, found)
+    _correct_types(found, of_columns)
     _correct_relations(found, tables, told)
     return found
 
@@ -73,6 +79,26 @@ def _correct_columns(con: Connection, tables: Sequence[ProfiledTable], told: Cor
         of, column = column_of(tables, name)
         table = next(table for table in tables if table.name == of)
         table.columns[column] = chosen_dates.read(con, table, column, kind)
+
+
+def _correct_types(plan: TablePlan, kinds: Mapping[tuple[str, str], str]) -> None:
+    """Give the values of columns that are nodes without a table another type, by table and column.
+
+    Raises :class:`BadInputError` for the type of a table, whose rows the column can be linked to instead.
+    """
+    tables = {nodes.table.type: nodes.table.name for nodes in plan.nodes}
+
+    def typed(table: str, link: TableLink) -> TableLink:
+        kind = kinds.get((table, link.columns[0])) if link.loose and len(link.columns) == 1 else None
+        if kind in tables:
+            hint = f"Link {table}.{link.columns[0]} to {tables[kind]}, or choose another type"
+            raise BadInputError(f"The rows of {tables[kind]} have the type {kind}", hint)
+        return replace(link, loose=kind) if kind else link
+
+    for nodes in plan.nodes if kinds else ():
+        nodes.links = [(relation, typed(nodes.table.name, link)) for relation, link in nodes.links]
+    for edges in plan.edges if kinds else ():
+        edges.head, edges.tail = (typed(edges.table.name, link) for link in (edges.head, edges.tail))
 
 
 def _correct_relations(plan: TablePlan, tables: Sequence[ProfiledTable], told: Corrections) -> None:
