@@ -9,12 +9,14 @@ kbkit.DASHES = [[], [7, 4], [1.5, 3.5], [9, 3, 1.5, 3]]; // styles of lines, by 
 
 // The styles of the lines of a drawing: for each of DASHES in use the indexes of its relations, and a name. The most
 // frequent relations have a style of their own; where there are more relations than styles, the others share the last.
-kbkit.lineStyles = ({ edges, relations }) => {
+// Relations that have a style in a drawing before (`former`) keep it.
+kbkit.lineStyles = ({ edges, relations }, former = []) => {
   const counts = new Map();
   edges.forEach(({ relations: own }) => own.forEach(([r]) => counts.set(r, (counts.get(r) ?? 0) + 1)));
-  const sorted = [...counts].sort((a, b) => b[1] - a[1]).map(([r]) => r);
+  const place = (r) => former.findIndex(({ key }) => key === relations[r].key) >>> 0; // without one, after the others
+  const sorted = [...counts].sort((a, b) => b[1] - a[1]).map(([r]) => r).sort((a, b) => place(a) - place(b));
   const single = sorted.length > kbkit.DASHES.length ? kbkit.DASHES.length - 1 : sorted.length;
-  const styles = sorted.slice(0, single).map((r) => ({ relations: [r], name: relations[r].heading ?? relations[r].label }));
+  const styles = sorted.slice(0, single).map((r) => ({ relations: [r], key: relations[r].key, name: relations[r].heading ?? relations[r].label }));
   if (single < sorted.length) styles.push({ relations: sorted.slice(single), name: `${sorted.length - single} other relations` });
   return styles;
 };

@@ -154,6 +154,11 @@ class LabelPools:
         others = ids[~np.isin(ids, [node.id for node in self._nodes(query.pool).values()])]
         return LabelReading(phrase, self._references(others[:MOST_ANSWERS]), len(ids) - len(others), len(ids))
 
+    def asked(self, query: LabelledQuery) -> str:
+        """Return the text of a query with its reading in words: what its hits should tell, such as *color*."""
+        reading = self.reading(query)
+        return f"{query.text} {reading.phrase}" if reading else query.text
+
     def read_answers(self, query: LabelledQuery) -> set[str]:
         """Return the answers in the pool of what a query was read as with certainty; none as :meth:`reading`."""
         if not self.reading(query):

@@ -20,7 +20,7 @@ from kbkit.english.types import type_plural
 from kbkit.errors import KbError
 from kbkit.measures.files import write_gold
 from kbkit.web.explore import disagreements, links
-from kbkit.web.explore.disagreements import ANNOTATOR, annotator_of, given_of, grade_of
+from kbkit.web.explore.disagreements import ANNOTATOR, YEAR, annotator_of, given_of, grade_of
 from kbkit.web.explore.reading import first_type
 from kbkit.web.explore.site import is_part, said, status_of
 
@@ -44,7 +44,6 @@ _MOST_QUERIES = 200
 """Queries that are saved at once."""
 _TYPE = "kbkit_answers"
 """The cookie with the type of the answers of the last query."""
-_YEAR = 365 * 24 * 3600
 
 
 def routes(site: Site) -> list[Route]:
@@ -215,7 +214,7 @@ class _Label:
         query = self._labels.query(request.path_params["number"])
         grades = self._labels.grades(annotator) if annotator else {}
         found = [self._shown(one, grades.get((query.id, one.reference))) for one in self._labels.candidates(query)]
-        self._describe(found, query)
+        self._site.describe(found, "text", self._labels.asked(query))
         answers, added = links.number(request, "answers", 0, 0, 2**31), self._labels.last_added(query.id)
         for one in found:
             one["added"] = bool(answers) and one["reference"] in added
@@ -318,7 +317,7 @@ class _Label:
         [one] = [one for one in self._labels.candidates(query) if one.reference == node]
         known = None if problem else self._labels.grades(annotator).get((number, node))
         shown = self._shown(one, known)
-        self._describe([shown], query)
+        self._site.describe([shown], "text", self._labels.asked(query))
         return self._site.page(
             "label_hit.html",
             request,
@@ -347,11 +346,6 @@ class _Label:
         words = "queries" if kind == "tsv" else "labels"
         return Response(content, media_type=_FILES[kind], headers=self._site.attachment(kind, words))
 
-    def _describe(self, hits: list[dict[str, Any]], query: LabelledQuery) -> None:
-        """Give hits facts, first what the query or its reading in words mentions, such as *color*."""
-        reading = self._labels.reading(query)
-        self._site.describe(hits, "text", f"{query.text} {reading.phrase}" if reading else query.text)
-
     def _shown(self, one: PoolNode, given: Judgement | None) -> dict[str, Any]:
         """Return a hit as the template shows it."""
         known = {"grade": given.mark, "note": given.note} if given else {"grade": None, "note": ""}
@@ -379,5 +373,5 @@ def _remembered(answer: Response, annotator: str, type: str | None = None) -> Re
     given = {ANNOTATOR: annotator or None, _TYPE: type}
     for name, value in given.items():
         if value is not None:
-            answer.set_cookie(name, quote(value), _YEAR, httponly=True, samesite="lax")
+            answer.set_cookie(name, quote(value), YEAR, httponly=True, samesite="lax")
     return answer
