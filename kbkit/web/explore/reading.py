@@ -103,6 +103,8 @@ class _Reading:
             request,
             reply=known,
             value=_value(known),
+            rows=self._rows(known),
+            shown=MAX_PROOFS,
             filtered=filtered,
             within=within,
             is_question=asks or (is_prose and not missed and not all("#" in one.meaning for one in read.matches)),
@@ -114,6 +116,17 @@ class _Reading:
             conditions=list(dict.fromkeys(map(str, _conditions(parse(known.expression))))) if known.is_answered else [],
             values={one.expression for one in known.others if isinstance(parse(one.expression), Aggregate)},
         )
+
+    def _rows(self, known: AskReply) -> list[tuple[str, str, str, str]]:
+        """Return the values of nodes in a reply, such as numbers by genre: type, key and name of the node, values."""
+        kinds = {kind.name for kind in self._site.kb.schema.node_types}
+        rows = known.value if isinstance(known.value, list) else []
+        if not all(isinstance(row, tuple) and len(row) > 2 and str(row[0]).partition("#")[0] in kinds for row in rows):
+            return []
+        return [
+            (*reference.split("#", 1), name, ", ".join(cell(figure("", value)) for value in values))
+            for reference, name, *values in rows
+        ]
 
     def _filtered(self, known: AskReply, within: str) -> tuple[AskReply, bool]:
         """Return the reply with the answers that a filter keeps, and whether it applies to these."""
