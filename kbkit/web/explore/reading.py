@@ -96,6 +96,9 @@ class _Reading:
         known = reply(read, closest=_OTHERS)
         if not asks and known.is_answered and missed:
             known = _unanswered(known, read, missed)
+        is_name = bool(len(self._site.kb.stores.nodes.called(question)))
+        if is_name and not asks and not known.is_answered:
+            return self._site.page("nothing.html", request)
         within = links.text(request, "within", 10_000)
         known, filtered = self._filtered(known, within) if within and known.is_answered else (known, True)
         return self._site.page(
@@ -108,7 +111,7 @@ class _Reading:
             filtered=filtered,
             within=within,
             is_question=asks or (is_prose and not missed and not all("#" in one.meaning for one in read.matches)),
-            is_name=bool(len(self._site.kb.stores.nodes.called(question))),
+            is_name=is_name,
             ends=self._ends(read),
             asks_paths=bool(_ASKS_PATHS.search(question)),
             decisive=_decisive(known),

@@ -71,6 +71,7 @@ kbkit.showGraph = (stage) => {
       element("a", { href: data.graphml }, "GraphML"),
       element("p", { class: "soft", id: "as-shown", hidden: "" }, "The pictures are as on the screen, where what is not chosen is faint."),
     );
+    graph.cy.on("resize", tellColumns);
     showControls(data);
     look();
     tellColumns();
@@ -85,7 +86,7 @@ kbkit.showGraph = (stage) => {
     const told = byId("columns");
     if (!told) return;
     told.hidden = !graph.columns(graph.lines()).size;
-    told.textContent = `The relation ${graph.tall ? "beside a row" : "above a column"} is that of its lines without a name; where another name has no room, the list has it.`;
+    told.textContent = `The relation ${graph.isTall() ? "beside a row" : "above a column"} is that of its lines without a name; where another name has no room, the list has it.`;
   }
 
   // What the file of a drawing says around it: the title, what is shown, the legend and the paths of the page, and the KB.
