@@ -42,7 +42,7 @@ from kbkit.graph import suspicious_nodes
 from kbkit.graph.nodes import degrees_of_all
 from kbkit.kb import KnowledgeBase
 from kbkit.measures.files import read_gold
-from kbkit.web.explore import access, check, links, query_results
+from kbkit.web.explore import access, check, links, query_files, query_results
 from kbkit.web.explore import query as query_screen
 from kbkit.web.explore.app import application
 from kbkit.web.explore.running import route
@@ -473,10 +473,10 @@ def test_results_that_memory_cannot_hold(world: KnowledgeBase, monkeypatch: pyte
     client = opened(world, PageLimits(timeout=60, rows=40))
     assert "More than 40 rows" in shown(client.get("/query/run", params={"q": query}, headers=PART))
     file = {"q": query, "format": "csv"}
-    monkeypatch.setattr(query_screen, "_FILE", query_screen._FILE._replace(rows=3_000))
+    monkeypatch.setattr(query_files, "_FILE", query_files._FILE._replace(rows=3_000))
     refused = client.get("/query/file", params=file, headers=PART)
     assert (refused.status_code, "more than 3,000 rows" in shown(refused)) == (400, True)
-    monkeypatch.setattr(query_screen, "_FILE", query_screen._FILE._replace(bytes=50_000))
+    monkeypatch.setattr(query_files, "_FILE", query_files._FILE._replace(bytes=50_000))
     monkeypatch.setattr(query_results, "_BYTES", 500)
     for path in ("/query/file", "/query/run"):
         refused = client.get(path, params=file, headers=PART)
