@@ -31,10 +31,7 @@ _REFUSED = "Not allowed. Open the address with the token that kbkit printed."
 _PAGE = Markup(
     '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>kbkit</title>'
     '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    '<meta name="color-scheme" content="light dark">'
-    "<style>body{{font:16px/1.5 system-ui,sans-serif;max-width:46em;margin:2em auto;padding:0 1em}}"
-    "input,button{{font:inherit;padding:.2em .6em;max-width:100%;box-sizing:border-box}}</style></head>"
-    "<body><main><h1>Not allowed</h1>"
+    '<meta name="color-scheme" content="light dark"></head><body><main><h1>Not allowed</h1>'
     "<p>Open the address with the token that kbkit printed, or paste it here to see this page.</p><form>{hidden}"
     '<label>Address or token <input name="{name}" size="40" required autofocus autocomplete="off"></label> '
     "<button>Open</button></form></main></body></html>\n"
