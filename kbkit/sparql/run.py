@@ -208,8 +208,8 @@ class SparqlQuery:
         return unknown_names(self.stores, self.text) + self._unused() + self._without_effect()
 
     def _unused(self) -> list[str]:
-        """Return a sentence for each variable that occurs only after the first SELECT."""
-        head = _SELECTED.search(self.text)
+        """Return a sentence for each variable that occurs only after the first SELECT: services may give it values."""
+        head = _SELECTED.search(self.text) if "service" not in self.text.lower() else None
         names = _VARIABLE.findall(_IN_BRACKETS.sub("", head[1])) if head else []
         once = [name for name in dict.fromkeys(names) if len(re.findall(rf"[?$]{name}\b", self.text)) == 1]
         return [f"?{name} occurs only after SELECT, so it has no values" for name in once]
