@@ -82,6 +82,8 @@ def ingest(
     named: Mapping[str, str] | None = None,
     omit: Sequence[str] = (),
     date_order: str = "",
+    dates: Mapping[str, str] | None = None,
+    relation_names: Mapping[str, str] | None = None,
     no_header: bool = False,
     embedder: str = "static",
     query_prefix: str | None = None,
@@ -110,12 +112,14 @@ def ingest(
     ``skip_dangling`` skips edges and texts of unknown nodes, and ``merge_duplicates`` merges nodes with the same key;
     otherwise both are errors.
 
-    Nine parameters correct an inferred recipe. Tables are named like their files without the ending. ``keys`` gives
+    Eleven parameters correct an inferred recipe. Tables are named like their files without the ending. ``keys`` gives
     the columns of a table's key (none: the number of the row), ``links`` the table that a column ``table.column``
     refers to (``""``: none), ``nodes`` columns whose values become nodes, ``texts`` columns of prose, ``types`` the
-    node type of a table, ``named`` the column of its names (``""``: none), and ``omit`` columns to leave out;
-    ``date_order`` says whether 3/4/2024 is in April (``"dmy"``) or in March (``"mdy"``). With ``no_header``, the first
-    lines of delimited files are data. A warning names what is skipped, such as empty sheets,
+    node type of a table, or of the values of a column, ``named`` the column of its names (``""``: none), and ``omit``
+    columns to leave out; ``date_order`` says whether 3/4/2024 is in April (``"dmy"``) or in March (``"mdy"``).
+    ``dates`` makes dates (``"dmy"``, ``"mdy"``) or years (``"year"``) of columns with several forms of dates;
+    ``relation_names`` gives the relation of a table of edges (after ``^``, they run the other way). With
+    ``no_header``, the first lines of delimited files are data. A warning names what is skipped, such as empty sheets,
     and columns with texts that mean missing values.
 
     ``embedder`` is the embedding model; ``query_prefix`` and ``document_prefix`` are prepended to its input (default:

@@ -138,14 +138,12 @@ def _review(context: typer.Context, source: str, files: list[Path], out: Path, s
     from kbkit.web.explore import app
 
     with reviewing(source, files, out, settings) as review, contextlib.ExitStack() as stack:
-        open_pages(
-            context,
-            f"Review of {out}",
-            0,
-            lambda token, once: app.reviewing(
-                review, token, lambda path: stack.enter_context(KnowledgeBase(path)), once
-            ),
-        )
+
+        def opened(path: Path) -> KnowledgeBase:
+            summarize(context, path, None)
+            return stack.enter_context(KnowledgeBase(path))
+
+        open_pages(context, f"Review of {out}", 0, lambda token, once: app.reviewing(review, token, opened, once))
 
 
 def show_inferred(context: typer.Context, inferred: Inferred, folder: Path | None) -> None:
@@ -219,8 +217,11 @@ def update(context: typer.Context, kb: Kb, delta: Delta) -> None:
     summarize(context, kb, started)
 
 
-def summarize(context: typer.Context, path: Path, started: float) -> None:
-    """Print one line about the KB, and one for each kind of row that was merged, dropped or skipped."""
+def summarize(context: typer.Context, path: Path, started: float | None) -> None:
+    """Print one line about the KB, and one for each kind of row that was merged, dropped or skipped.
+
+    Without ``started``, the time is left out.
+    """
     if context.obj.quiet:
         return
     from kbkit.directory.generations import tree_bytes
@@ -230,10 +231,11 @@ def summarize(context: typer.Context, path: Path, started: float) -> None:
         schema, report, size = kb.schema, kb.manifest.report, tree_bytes(kb.folder)
         vectors = kb.manifest.stores["vectors"].settings if "vectors" in kb.manifest.stores else {}
     texts = sum(field.texts for field in schema.text_fields)
+    took = "" if started is None else f" in {time.perf_counter() - started:.1f} s"
     lines = [
         f"{path}: {plural(schema.nodes, 'node')} of {plural(len(schema.node_types), 'type')},"
         f" {plural(schema.edges, 'edge')} of {plural(len(schema.relations), 'relation')},"
-        f" {plural(texts, 'text')}; {size / 1e6:,.1f} MB in {time.perf_counter() - started:.1f} s"
+        f" {plural(texts, 'text')}; {size / 1e6:,.1f} MB{took}"
     ]
     if tokens := vectors.get("tokens"):
         cost = f", {vectors['cost']:,.4f}" if "cost" in vectors else ""
@@ -251,6 +253,8 @@ def summarize(context: typer.Context, path: Path, started: float) -> None:
     ):
         if report.get(key):
             lines.append(f"  {plural(int(report[key]), noun, plurals.get(noun, ''))} {happened}")
+        if key == "merged_nodes" and report.get("first_kept"):
+            lines.append(f"    of different values, the first was kept: {report['first_kept']}")
     if "first_bad_line" in report:
         lines.append(f"    the first: {report['first_bad_line']}")
     note(context, lines)

@@ -20,10 +20,11 @@ _LONGEST = 20_000
 
 
 class PastQuery(NamedTuple):
-    """A query that ran: its language and its text."""
+    """A query that ran: its language, its text, and how its result was shown last, as parameters of an address."""
 
     language: str
     statement: str
+    view: str = ""
 
 
 class QueryHistory:
@@ -38,13 +39,13 @@ class QueryHistory:
         with self._lock:
             return list(self._read())
 
-    def add(self, language: str, statement: str) -> None:
-        """Add a query, or move it to the front."""
-        if len(statement) > _LONGEST:
+    def add(self, language: str, statement: str, view: str = "") -> None:
+        """Add a query, or move it to the front; ``view`` is how its result is shown."""
+        if len(statement) > _LONGEST or len(view) > _LONGEST:
             return
         with self._lock:
-            entry = PastQuery(language, statement)
-            known = [entry, *(other for other in self._read() if other != entry)][:MOST]
+            entry = PastQuery(language, statement, view)
+            known = [entry, *(other for other in self._read() if other[:2] != entry[:2])][:MOST]
             if known == self._known:
                 return
             self._known = known
@@ -64,5 +65,5 @@ class QueryHistory:
             with contextlib.suppress(KbError, OSError, ValueError, TypeError, RecursionError):
                 check_plain(self._path)
                 found = json.loads(self._path.read_text(encoding="utf-8"))
-                self._known = [PastQuery(str(language), str(text)) for language, text in found][:MOST]
+                self._known = [PastQuery(*map(str, entry[:3])) for entry in found][:MOST]
         return self._known

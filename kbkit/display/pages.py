@@ -157,7 +157,8 @@ def print_info(data: dict[str, Any], stream: IO[str], width: int | None = None) 
         f"{plural(data['nodes'], 'node')}, {plural(data['edges'], 'edge')}, average degree {data['average_degree']:g};"
         f" {plural(data['texts'], 'text')}, {plural(data['tokens'], 'token')}"
     )
-    say(f"licence {data['licence']}; generation {data['generation']} of {data['created']}")
+    licence = f"licence {data['licence']}; " if data["licence"] else ""
+    say(f"{licence}generation {data['generation']} of {data['created']}")
     for name, drop in (("types", ("sql_name",)), ("relations", ("sql_name",))):
         if data[name]:
             section(name, pl.DataFrame(data[name]).drop(*drop))

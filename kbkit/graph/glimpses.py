@@ -150,7 +150,7 @@ def _described(
             is_told = len(names) > 1 and all(
                 caseless(name) in text for name in names
             )  # one name may be there by chance
-            if rank < _OTHER or not is_told:
+            if rank == _NAMED or not is_told:
                 listed = ", ".join(names)
                 more = group.total > len(names)
                 parts[rank].append(

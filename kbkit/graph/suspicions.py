@@ -173,11 +173,10 @@ def _extremes(tables: Tables, kind: NodeType, ranges: list[_Range]) -> Iterator[
         if 0 < count <= max(1, _TAIL * one.known):
             number = isinstance(farthest, int | float | Decimal)
             usual = f"; half of all values are from {_short(one.low)} to {_short(one.high)}" if number else ""
-            if number and count > 1:  # others may come near
-                reach = "up to" if word == "above" else "from"
-                usual += f"; values {reach} {_short(_limit(condition))} are not listed"
+            limit = f" ({'over' if word == 'above' else 'under'} {_short(_limit(condition))})" if number else ""
             most = _short(float(farthest)) if number else farthest
-            finding = f"{most} is far {word}" if count == 1 else f"{count:,} values are far {word}, such as {most}"
+            several = f"{count:,} values are far {word}{limit}, such as {most}"
+            finding = f"{most} is far {word}" if count == 1 else several
             name = identifier(one.attribute.name)
             shown = ", ".join(dict.fromkeys(("id", "name", name)))
             order = "" if word == "below" else " DESC"
@@ -198,13 +197,13 @@ def _too_low(one: _Range) -> _Side | None:
     """Return the limit below which values are far out: of logarithms where they span orders of magnitude."""
     value, limit = _value(one.attribute), one.low - _FAR * (one.high - one.low)
     if one.least < 0:
-        return "below", [f"{value} < {limit:.9g}"]
+        return "below", [f"{value} < {_bound(one, limit)}"]
     if one.low <= 0 or one.attribute.type.startswith(_TIMES):
-        return ("below", [f"{value} < {limit:.9g}"]) if limit > 0 else None
+        return ("below", [f"{value} < {_bound(one, limit)}"]) if limit > 0 else None
     if one.most >= _SPAN * max(one.least, 1e-300):
         of_logs = one.low * (one.low / one.high) ** _FAR_BELOW
-        return "below", [f"{value} > 0 AND {value} < {max(limit, of_logs):.7g}"]
-    return ("below", [f"{value} < {limit:.7g}"]) if limit > 0 else None
+        return "below", [f"{value} > 0 AND {value} < {_bound(one, max(limit, of_logs))}"]
+    return ("below", [f"{value} < {_bound(one, limit)}"]) if limit > 0 else None
 
 
 def _too_high(one: _Range) -> _Side | None:
@@ -219,14 +218,25 @@ def _too_high(one: _Range) -> _Side | None:
     if is_positive and (words.counts or is_popularity(words.noun)):
         return None
     if not is_positive or one.most < _SPAN * max(one.least, 1e-300):
-        return "above", [f"{value} > {limit:.9g}"]
+        return "above", [f"{value} > {_bound(one, limit)}"]
     if one.known >= _ENOUGH and one.top5 < one.top1:
         # Of a tail that falls as a power, the largest value that one in _RARE tables of this size has.
         slope = math.log(one.top1 / one.top5) / math.log(5)
         tail = math.log(one.top1) + slope * math.log(_RARE * one.known / 100)
-        return "above", [f"{value} > {limit:.7g}", f"{value} > {max(limit, math.exp(min(tail, 700))):.7g}"]
+        return "above", [
+            f"{value} > {_bound(one, limit)}",
+            f"{value} > {_bound(one, max(limit, math.exp(min(tail, 700))))}",
+        ]
     of_logs = math.log(one.high) + _FAR_LOG * math.log(one.high / one.low)
-    return "above", [f"{value} > {limit:.7g}", f"{value} > {math.exp(min(of_logs, 700)):.7g}"]
+    return "above", [f"{value} > {_bound(one, limit)}", f"{value} > {_bound(one, math.exp(min(of_logs, 700)))}"]
+
+
+def _bound(one: _Range, limit: float) -> str:
+    """Return a limit as SQL: that of numbers with three digits, as people read it, and whole for whole numbers."""
+    if one.attribute.type.startswith(_TIMES):
+        return f"{limit:.9g}"
+    near = float(f"{limit:.3g}")
+    return f"{near:.0f}" if "INT" in one.attribute.type or 1_000 <= abs(near) < 1e15 else f"{near:g}"
 
 
 def _short(value: float) -> str:

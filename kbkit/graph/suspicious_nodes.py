@@ -28,7 +28,8 @@ def suspicious_nodes(stores: Stores, found: pl.DataFrame) -> pl.DataFrame:
         rows = stores.tables.lookup(f"SELECT * FROM ({one.sql}) LIMIT {LISTED}")
         names = stores.nodes.rows(rows["id"].to_list())
         shown = zip(rows["id"], _evidence(one, rows), strict=True)
-        parts += [(*one[:4], names[node].key, names[node].name, value) for node, value in shown]
+        rows_of = ((names[node], value) for node, value in shown)
+        parts += [(one.kind, row.type, *one[2:4], row.key, row.name, value) for row, value in rows_of]
     names_of = ("kind", "type", "part", "finding", "key", "name", "value")
     return pl.DataFrame(parts, dict.fromkeys(names_of, pl.String), orient="row")
 

@@ -245,6 +245,11 @@ def as_source(folder: Path) -> str:
     return shlex.quote(text if "/" in text or "\\" in text else f"./{text}")
 
 
+def as_files(path: Path) -> str:
+    """Return a file or folder as a source: with ``./`` if it is called like a recipe, for which it would be taken."""
+    return f"./{path}" if is_name(str(path)) else str(path)
+
+
 def load(source: str) -> Recipe:
     """Load the recipe with the name ``source``, or the one in the folder ``source``."""
     folder = Path(source)

@@ -56,10 +56,12 @@ class Corrections:
 
     ``keys``: columns of a table's key (none: the number of the row). ``links``: the table that a column
     ``table.column`` refers to (empty: none). ``nodes``: columns whose values are nodes of a type of their own, named
-    like the column. ``texts``: columns ``table.column`` of prose. ``types``: the types of tables. ``named``: the column
-    of a table's names, or several (``first,last``; empty: none). ``omit``: columns to leave out. ``date_order``: what
-    3/4/2024 is, ``dmy`` or ``mdy``, where nothing in the column says so. ``no_header``: the first lines of delimited
-    files are data.
+    like the column. ``texts``: columns ``table.column`` of prose. ``types``: the types of tables, and of columns
+    whose values are nodes. ``named``: the column of a table's names, or several (``first,last``; empty: none).
+    ``omit``: columns to leave out. ``date_order``: what 3/4/2024 is, ``dmy`` or ``mdy``, where nothing in the column
+    says so. ``dates``: columns ``table.column`` whose values become dates (``dmy`` or ``mdy``) or years (``year``),
+    each by itself. ``relation_names``: the relation of a table of edges, which after ``^`` run the other way.
+    ``no_header``: the first lines of delimited files are data.
     """
 
     keys: Annotated[
@@ -88,7 +90,9 @@ class Corrections:
     ] = ()
     types: Annotated[
         Mapping[str, str],
-        Setting("Node type of a table: people=person.", values="TABLE=TYPE", example="people=person"),
+        Setting(
+            "Type of a table, or of a column of nodes: people=person.", values="TABLE=TYPE", example="people=person"
+        ),
     ] = field(default_factory=dict)
     named: Annotated[
         Mapping[str, str],
@@ -104,6 +108,26 @@ class Corrections:
     date_order: Annotated[
         str, Setting("What 3/4/2024 is: dmy (3 April) or mdy (4 March).", values="KIND", rare=True)
     ] = ""
+    dates: Annotated[
+        Mapping[str, str],
+        Setting(
+            "Dates in several forms: films.released=dmy (or mdy, year).",
+            values="COLUMN=KIND",
+            example="films.released=year",
+            name="date",
+            rare=True,
+        ),
+    ] = field(default_factory=dict)
+    relation_names: Annotated[
+        Mapping[str, str],
+        Setting(
+            "Relation of a table of edges: ratings=rates (^rates: turned).",
+            values="TABLE=RELATION",
+            example="ratings=rates",
+            name="relation_name",
+            rare=True,
+        ),
+    ] = field(default_factory=dict)
     no_header: Annotated[
         bool, Setting("Without a recipe: read the first line of delimited files as data.", rare=True)
     ] = False

@@ -18,19 +18,24 @@ from kbkit.directory.generations import KbDirectory
 from kbkit.display.progress import Listener
 from kbkit.errors import BadInputError, KbError, Option
 from kbkit.ingestion.build import ingest
-from kbkit.ingestion.inference import Examination, Inferred, examined
+from kbkit.ingestion.inference import Examination, Inferred, examined, script
 from kbkit.ingestion.inference.profile import ProfiledTable
-from kbkit.ingestion.inference.source import is_files, resolved
+from kbkit.ingestion.inference.roles import TablePlan
+from kbkit.ingestion.inference.source import is_files, only_files, resolved
 from kbkit.ingestion.inference.summary import summary
 from kbkit.ingestion.inference.table_link import TableLink
 from kbkit.ingestion.inference.unsure import UnsureGuess
+from kbkit.ingestion.recipe import as_files
 from kbkit.ingestion.request import Corrections, IngestRequest, IngestSettings
 
-_SAMPLES = 3
-ATTRIBUTE, TEXT, NODES, OMIT, LINK, KEY, NAME, OTHER = (
-    "attribute", "text", "nodes", "omit", "link", "key", "name", "other"
+_SAMPLES, _READ = 3, 30
+"""Values of a column that are shown, and rows that are read for them."""
+ATTRIBUTE, TEXT, NODES, OMIT, LINK, DATE, KEY, NAME, OTHER = (
+    "attribute", "text", "nodes", "omit", "link", "date", "key", "name", "other"
 )  # fmt: skip
-"""What a column becomes; ``OTHER`` are aliases, types and relations."""
+"""What a column becomes; ``DATE`` is that of a column of several forms of dates, ``OTHER`` are aliases, types and
+relations.
+"""
 
 
 MERGE = "merge"
@@ -50,7 +55,10 @@ class GuessChoice:
 
 @dataclass(frozen=True)
 class ReviewedColumn:
-    """A column: what its values look like, some of them, what it becomes, and the table that it refers to."""
+    """A column: what its values look like, some of them, what it becomes, and the table that it refers to or the kind
+    of dates that it holds. ``is_dated``: the values look like dates in several forms. ``type`` is that of values that
+    are nodes of their own.
+    """
 
     name: str
     look: str
@@ -59,12 +67,14 @@ class ReviewedColumn:
     samples: Sequence[str]
     becomes: str
     target: str = ""
+    is_dated: bool = False
+    type: str = ""
 
 
 @dataclass(frozen=True)
 class ReviewedTable:
     """A table: what it becomes in words, its node type if its rows are nodes, their key and the columns of names, and
-    whether its rows are edges.
+    whether its rows are edges, with their relation (empty: a column has it) and the types at their ends.
     """
 
     name: str
@@ -75,6 +85,8 @@ class ReviewedTable:
     named: Sequence[str]
     is_edges: bool
     columns: Sequence[ReviewedColumn]
+    relation: str = ""
+    ends: Sequence[str] = ()
 
 
 @dataclass
@@ -94,11 +106,13 @@ class IngestReview:
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     def correct(self, what: str, table: str, column: str, value: str) -> None:
-        """Apply a correction and infer again. ``what`` is ``type``, ``key``, ``name`` or ``column``.
+        """Apply a correction and infer again. ``what`` is ``type``, ``key``, ``name``, ``relation``, ``turn`` or
+        ``column``.
 
-        Of a table, ``value`` is its type, or the column of its key or names (empty: none); of a column, what it
-        becomes, for a link ``link:TABLE``. ``merge``: rows with the same key are merged if ``value`` is not empty.
-        Raises :class:`KbError`; then nothing changes.
+        Of a table, ``value`` is its type (of ``table.column``: that of the values, which are nodes), the column of
+        its key or names (empty: none), or its relation, whose edges ``turn`` turns around; of a column, what it
+        becomes, for a link ``link:TABLE``, for dates ``date:dmy``, ``date:mdy`` or ``date:year``. ``merge``: rows
+        with the same key are merged if ``value`` is not empty. Raises :class:`KbError`; then nothing changes.
         """
         with self._lock:
             if what == MERGE:
@@ -122,7 +136,7 @@ class IngestReview:
     def tables(self) -> list[ReviewedTable]:
         """Return what each table becomes."""
         with self._lock:
-            return list(_tables(self.examination, self.inferred))
+            return list(_tables(self.examination, self.inferred, self.corrections))
 
     def guesses(self) -> list[GuessChoice]:
         """Return the guesses that may be wrong, except the columns that may refer to several tables."""
@@ -134,32 +148,25 @@ class IngestReview:
     def edges(self) -> list[tuple[str, str, str]]:
         """Return the relations between types: (head type, relation, tail type)."""
         plan = self.inferred.plan
-
-        def kind(link: TableLink) -> str:
-            nodes = plan.of(link.target)
-            return nodes.table.type if nodes else link.loose
-
-        links = [(nodes.table.type, relation, kind(link)) for nodes in plan.nodes for relation, link in nodes.links]
-        return links + [(kind(edges.head), edges.relation, kind(edges.tail)) for edges in plan.edges]
+        links = [(n.table.type, relation, _kind(plan, link)) for n in plan.nodes for relation, link in n.links]
+        return links + [(_kind(plan, edges.head), edges.relation, _kind(plan, edges.tail)) for edges in plan.edges]
 
     def types(self) -> dict[str, int]:
-        """Return the types with their numbers of rows, or of different values in columns without a table.
-
-        The number is 0 if the values are lists, whose elements are nodes.
-        """
-        plan = self.inferred.plan
-        found = {nodes.table.type: nodes.table.rows for nodes in plan.nodes}
-        links = [(nodes.table, link) for nodes in plan.nodes for _, link in nodes.links]
-        links += [(edges.table, link) for edges in plan.edges for link in (edges.head, edges.tail)]
-        for table, link in links:
-            if link.loose:
-                distinct = 0 if link.lists else max(table.columns[name].distinct for name in link.columns)
-                found[link.loose] = max(found.get(link.loose, 0), distinct)
-        return found
+        """Return the types with the numbers of their nodes, rows with the same key counted once."""
+        with self._lock:
+            return dict(self.examination.con.execute(script.counts(self.inferred.plan)).fetchall())
 
     def command(self) -> str:
         """Return the command that builds the same KB without a review."""
-        words = ["kbkit", "ingest", *map(str, self.files), "-o", str(self.out), *_options(self.corrections)]
+        words = [
+            "kbkit",
+            "ingest",
+            as_files(self.files[0]),
+            *map(str, self.files[1:]),
+            "-o",
+            str(self.out),
+            *_options(self.corrections),
+        ]
         return shlex.join([*words, *(["--merge-duplicates"] if self.settings.merge_duplicates else [])])
 
     def build(self, listener: Listener | None = None) -> Path:
@@ -167,7 +174,7 @@ class IngestReview:
         with self._lock:
             corrections, inferred = self.corrections, self.inferred
         first, *rest = self.files
-        with resolved(str(first), rest, self.out, corrections, inferred, sync=self.settings.sync) as found:
+        with resolved(as_files(first), rest, self.out, corrections, inferred, sync=self.settings.sync) as found:
             settings = {**vars(self.settings), "corrections": corrections}
             return ingest(IngestRequest(found.recipe, found.paths, True, **settings), self.out, listener)
 
@@ -176,7 +183,7 @@ class IngestReview:
 def reviewing(source: str, paths: Sequence[Path], out: Path, settings: IngestSettings) -> Iterator[IngestReview]:
     """Read and profile the files of a source, and yield its review. Raises :class:`KbError`."""
     if not is_files(source):
-        raise KbError(f"{source} is a recipe: there is nothing to infer and to review", "Name files without a recipe")
+        raise KbError(f"{source} is a recipe: there is nothing to infer and to review", only_files(source))
     files = [Path(source), *paths]
     for path in (path for path in files if not path.exists()):
         raise BadInputError(f"{path} does not exist")
@@ -203,25 +210,38 @@ def corrected(now: Corrections, what: str, table: str, column: str, value: str) 
         return replace(now, keys={**now.keys, table: (value,) if value else ()})
     if what == "name":
         return replace(now, named={**now.named, table: value})
-    of = f"{table}.{column}"
+    if what in ("relation", "turn"):
+        before = now.relation_names.get(table, "")
+        sign = "^" if before.startswith("^") != (what == "turn") else ""
+        relation = before.removeprefix("^") if what == "turn" else value.strip().removeprefix("^")
+        return replace(now, relation_names=_with(now.relation_names, table, sign + relation))
+    return _of_column(now, f"{table}.{column}", value)
+
+
+def _of_column(now: Corrections, of: str, value: str) -> Corrections:
+    """Return corrections with what the column ``of`` becomes, instead of what it became before."""
     fresh = replace(
         now,
         links={name: target for name, target in now.links.items() if name != of},
+        dates={name: kind for name, kind in now.dates.items() if name != of},
+        types={name: kind for name, kind in now.types.items() if name != of},
         texts=[name for name in now.texts if name != of],
         nodes=[name for name in now.nodes if name != of],
         omit=[name for name in now.omit if name != of],
     )
     choice, _, target = value.partition(":")
-    if choice == LINK:
-        return replace(fresh, links={**fresh.links, of: target})
-    if choice == ATTRIBUTE:
-        return replace(fresh, links={**fresh.links, of: ""})
-    lists: dict[str, Sequence[str]] = {TEXT: fresh.texts, NODES: fresh.nodes, OMIT: fresh.omit}
-    if choice not in lists:
-        raise KbError(f"A column cannot become {value!r}", f"Choose {', '.join([ATTRIBUTE, *lists])} or {LINK}:TABLE")
-    named = {TEXT: "texts", NODES: "nodes", OMIT: "omit"}[choice]
-    changes: dict[str, Any] = {named: [*lists[choice], of]}
-    return replace(fresh, **changes)
+    changes: dict[str, dict[str, Any]] = {
+        LINK: {"links": {**fresh.links, of: target}},
+        ATTRIBUTE: {"links": {**fresh.links, of: ""}},
+        DATE: {"dates": {**fresh.dates, of: target}},
+        TEXT: {"texts": [*fresh.texts, of]},
+        NODES: {"nodes": [*fresh.nodes, of]},
+        OMIT: {"omit": [*fresh.omit, of]},
+    }
+    if choice not in changes:
+        choices = f"{ATTRIBUTE}, {TEXT}, {NODES}, {OMIT}, {DATE}:KIND or {LINK}:TABLE"
+        raise KbError(f"A column cannot become {value!r}", f"Choose {choices}")
+    return replace(fresh, **changes[choice])
 
 
 def _choice(guess: UnsureGuess) -> GuessChoice:
@@ -244,7 +264,13 @@ def _options(told: Corrections) -> Iterator[str]:
     """Yield the options of the command line for corrections."""
     for table, key in told.keys.items():
         yield from ("--key", f"{table}={','.join(key)}")
-    for option, given in (("--link", told.links), ("--type", told.types), ("--name-column", told.named)):
+    for option, given in (
+        ("--link", told.links),
+        ("--type", told.types),
+        ("--name-column", told.named),
+        ("--date", told.dates),
+        ("--relation-name", told.relation_names),
+    ):
         for name, value in given.items():
             yield from (option, f"{name}={value}")
     for option, listed in (("--text", told.texts), ("--node", told.nodes), ("--omit", told.omit)):
@@ -259,17 +285,15 @@ def _options(told: Corrections) -> Iterator[str]:
 # -- tables -----------------------------------------------------------------------------------------------------------
 
 
-def _tables(examination: Examination, inferred: Inferred) -> Iterator[ReviewedTable]:
+def _tables(examination: Examination, inferred: Inferred, told: Corrections) -> Iterator[ReviewedTable]:
     rows_of = summary(inferred.tables, inferred.plan).iter_rows(named=True)
-    are_edges = {edges.table.name for edges in inferred.plan.edges}
+    edges_of = {edges.table.name: edges for edges in inferred.plan.edges}
     described = {
-        row["table"]: f"{row['becomes']}, {row['links']}" if row["table"] in are_edges else row["becomes"]
+        row["table"]: f"{row['becomes']}, {row['links']}" if row["table"] in edges_of else row["becomes"]
         for row in rows_of
     }
     for table in examination.tables:
-        nodes = inferred.plan.of(table.name)
-        rows = examination.sample(table, _SAMPLES)
-        roles = _roles(inferred, table)
+        nodes, edges = inferred.plan.of(table.name), edges_of.get(table.name)
         used = next(one for one in inferred.tables if one.name == table.name)
         yield ReviewedTable(
             table.name,
@@ -278,35 +302,62 @@ def _tables(examination: Examination, inferred: Inferred) -> Iterator[ReviewedTa
             nodes.table.type if nodes and not nodes.by else "",
             nodes.key if nodes else (),
             nodes.named if nodes else (),
-            table.name in are_edges,
-            [
-                ReviewedColumn(
-                    name,
-                    column.look,
-                    table.rows - column.count,
-                    column.distinct,
-                    [str(row[name]) for row in rows if row[name] is not None],
-                    *(roles.get(name, (ATTRIBUTE, "")) if name in used.columns else (OMIT, "")),
-                )
-                for name, column in table.columns.items()
-            ],
+            edges is not None,
+            list(_columns(examination, inferred, table, used, told)),
+            edges.relation if edges and not edges.by else "",
+            [_kind(inferred.plan, end) for end in (edges.head, edges.tail)] if edges else (),
         )
+
+
+def _columns(
+    examination: Examination, inferred: Inferred, table: ProfiledTable, used: ProfiledTable, told: Corrections
+) -> Iterator[ReviewedColumn]:
+    """Yield the columns of a table, as they are ``used`` with the corrections."""
+    kinds = {name: told.dates.get(f"{table.name}.{name}", "") for name in table.columns}
+    columns = {name: used.columns.get(name, own) if kinds[name] else own for name, own in table.columns.items()}
+    shown = replace(table, columns=columns)
+    rows = examination.sample(shown, _READ)
+    counts = examination.filled(shown)
+    roles = _roles(inferred, table)
+    types = {link.columns[0]: link.loose for link in _links_of(inferred.plan, table) if link.loose}
+    for name, column in columns.items():
+        role = (DATE, kinds[name]) if kinds[name] else roles.get(name, (ATTRIBUTE, ""))
+        yield ReviewedColumn(
+            name,
+            column.look,
+            table.rows - counts[name][0],
+            counts[name][1],
+            list(dict.fromkeys(str(row[name]) for row in rows if row[name] is not None))[:_SAMPLES],
+            *(role if name in used.columns else (OMIT, "")),
+            is_dated=bool(table.columns[name].problem or kinds[name]),
+            type=types.get(name, ""),
+        )
+
+
+def _kind(plan: TablePlan, link: TableLink) -> str:
+    """Return the type that a link leads to."""
+    nodes = plan.of(link.target)
+    return nodes.table.type if nodes else link.loose
 
 
 def _roles(inferred: Inferred, table: ProfiledTable) -> dict[str, tuple[str, str]]:
     """Return what the columns of a table become, as far as they are no attributes, with the tables of links."""
     plan, roles = inferred.plan, dict[str, tuple[str, str]]()
-    links: list[TableLink] = []
     if nodes := plan.of(table.name):
         roles |= dict.fromkeys(nodes.key, (KEY, "")) | dict.fromkeys(nodes.named, (NAME, ""))
         roles |= dict.fromkeys(nodes.texts, (TEXT, "")) | dict.fromkeys([*nodes.aliases, nodes.by], (OTHER, ""))
-        links = [link for _, link in nodes.links]
-    for edges in (edges for edges in plan.edges if edges.table.name == table.name):
-        links += [edges.head, edges.tail]
-        roles[edges.by] = (OTHER, "")
+    roles |= {edges.by: (OTHER, "") for edges in plan.edges if edges.table.name == table.name}
     for detail in (detail for nodes in plan.nodes for detail in nodes.details if detail.table.name == table.name):
-        links.append(detail.link)
         roles |= dict.fromkeys(detail.texts.values(), (TEXT, ""))
-    for link in links:
+    for link in _links_of(plan, table):
         roles |= dict.fromkeys(link.columns, (LINK, link.target) if link.target else (NODES, ""))
     return roles
+
+
+def _links_of(plan: TablePlan, table: ProfiledTable) -> list[TableLink]:
+    """Return the links of a table's columns."""
+    nodes = plan.of(table.name)
+    links = [link for _, link in nodes.links] if nodes else []
+    links += [end for edges in plan.edges if edges.table.name == table.name for end in (edges.head, edges.tail)]
+    details = (detail for nodes in plan.nodes for detail in nodes.details)
+    return links + [detail.link for detail in details if detail.table.name == table.name]

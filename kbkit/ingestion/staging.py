@@ -72,10 +72,12 @@ _SKIP = ("Use ", Option("skip_dangling"), " to skip them")
 class StagingReport:
     """Numbers of rows that staging merged, dropped or skipped.
 
-    ``both_ways`` is the number of edges of symmetric relations that the source gives in both directions.
+    ``both_ways`` is the number of edges of symmetric relations that the source gives in both directions. ``first_kept``
+    are the columns in which merged rows have several values, of which the first was kept.
     """
 
     merged_nodes: int = 0
+    first_kept: str = ""
     duplicate_edges: int = 0
     both_ways: int = 0
     dangling_edges: int = 0
@@ -83,7 +85,7 @@ class StagingReport:
 
     def to_json(self) -> dict[str, Any]:
         """Return a dict for the manifest."""
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if value != ""}
 
 
 def stage(
@@ -105,7 +107,7 @@ def stage(
             hint = ("Use ", Command("recipe new FOLDER"), " for an example")
             raise BadInputError(f"Missing table {name!r} in {recipe.folder / 'load.sql'}", *hint)
     report = StagingReport()
-    report.merged_nodes = _nodes(con, recipe, merge=merge_duplicates)
+    report.merged_nodes, report.first_kept = _nodes(con, recipe, merge=merge_duplicates)
     step()
     report.dangling_edges, report.duplicate_edges, report.both_ways = _edges(con, recipe, folder, skip=skip_dangling)
     step()
@@ -239,7 +241,7 @@ def _fitting(
     return {name: [kind for kind, hit in zip(kinds, hits, strict=True) if hit == total] for name, total, *hits in found}
 
 
-def _nodes(con: duckdb.DuckDBPyConnection, recipe: Recipe, *, merge: bool) -> int:
+def _nodes(con: duckdb.DuckDBPyConnection, recipe: Recipe, *, merge: bool) -> tuple[int, str]:
     attributes = _create_typed(con, "nodes", "typed_nodes", recipe)
     con.execute(
         "CREATE TEMP TABLE raw_nodes AS SELECT * REPLACE"
@@ -279,25 +281,34 @@ def _nodes(con: duckdb.DuckDBPyConnection, recipe: Recipe, *, merge: bool) -> in
     return merged
 
 
-def _merge_nodes(con: duckdb.DuckDBPyConnection, attributes: list[str], *, merge: bool) -> int:
-    """Raise for duplicate keys, or merge their nodes: the first value of each column that is not NULL."""
+def _merge_nodes(con: duckdb.DuckDBPyConnection, attributes: list[str], *, merge: bool) -> tuple[int, str]:
+    """Raise for duplicate keys, or merge their nodes: the first value of each column that is not NULL.
+
+    Return the number of rows that are merged, and the columns in which they have several values.
+    """
     twice = con.execute(
         "SELECT type, key, count(*) AS n FROM raw_nodes GROUP BY type, key HAVING n > 1 ORDER BY min(position)"
     ).fetchall()
     if not twice:
-        return 0
+        return 0, ""
     if not merge:
         examples = ", ".join(f"{type_} {key!r}" for type_, key, _ in twice[:5]) + (", ..." if len(twice) > 5 else "")
         message = f"Duplicate key: {examples}" if len(twice) == 1 else f"{len(twice):,} duplicate keys: {examples}"
         raise BadInputError(message, "Use ", Option("merge_duplicates"), " to merge their nodes")
-    columns = "".join(f", arg_min({quote(c)}, position) AS {quote(c)}" for c in ["name", SOURCE_FILE, *attributes])
+    names = ["name", *attributes]
+    several = ", ".join(f"coalesce(bool_or(n{i} > 1), false)" for i in range(len(names)))
+    counts = ", ".join(f"count(DISTINCT {quote(name)}) AS n{i}" for i, name in enumerate(names))
+    groups = f"SELECT {counts} FROM raw_nodes GROUP BY type, key HAVING count(*) > 1"
+    [differ] = con.execute(f"SELECT {several} FROM ({groups})").fetchall()
+    columns = "".join(f", arg_min({quote(c)}, position) AS {quote(c)}" for c in [SOURCE_FILE, *names])
     lists = "".join(f", flatten(list({c}) FILTER ({c} IS NOT NULL)) AS {c}" for c in ("aliases", "types"))
     con.execute(f"""
         CREATE TEMP TABLE merged_nodes AS
         SELECT type, key, min(position) AS position{columns}{lists} FROM raw_nodes GROUP BY type, key""")
     con.execute("DROP TABLE raw_nodes")
     con.execute("ALTER TABLE merged_nodes RENAME TO raw_nodes")
-    return sum(count - 1 for _, _, count in twice)
+    first_kept = ", ".join(name for name, is_different in zip(names, differ, strict=True) if is_different)
+    return sum(count - 1 for _, _, count in twice), first_kept
 
 
 def _edges(con: duckdb.DuckDBPyConnection, recipe: Recipe, folder: Path, *, skip: bool) -> tuple[int, int, int]:

@@ -35,6 +35,8 @@ _STANDARD = "sparql"
 _MANY = 100
 """Brackets of a kind above which their nesting is checked, which loads the grammar."""
 REJECTED = "The engine rejected the rewritten query: "
+_SELECTED = re.compile(r"\bselect\b([^{]*?)(?:\bfrom\b|\bwhere\b|\{)", re.IGNORECASE)
+_VARIABLE, _IN_BRACKETS = re.compile(r"[?$](\w+)"), re.compile(r"\(.*\)", re.DOTALL)
 _WITHOUT_EFFECT = re.compile(r"service\s+silent|\b(?:regex|replace)\s*\(", re.IGNORECASE)
 _POSITION = re.compile(r"^error at \d+:\d+: ")
 
@@ -203,7 +205,14 @@ class SparqlQuery:
         """Return a sentence for each name that the query uses and the KB lacks, and for each part without effect."""
         from kbkit.sparql.names import unknown_names
 
-        return unknown_names(self.stores, self.text) + self._without_effect()
+        return unknown_names(self.stores, self.text) + self._unused() + self._without_effect()
+
+    def _unused(self) -> list[str]:
+        """Return a sentence for each variable that occurs only after the first SELECT: services may give it values."""
+        head = _SELECTED.search(self.text) if "service" not in self.text.lower() else None
+        names = _VARIABLE.findall(_IN_BRACKETS.sub("", head[1])) if head else []
+        once = [name for name in dict.fromkeys(names) if len(re.findall(rf"[?$]{name}\b", self.text)) == 1]
+        return [f"?{name} occurs only after SELECT, so it has no values" for name in once]
 
     def _without_effect(self) -> list[str]:
         """Return a sentence for each service that is left out and for each invalid regular expression."""

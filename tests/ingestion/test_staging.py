@@ -458,7 +458,7 @@ def test_the_same_key_twice_is_refused_or_merged(wording: Wording) -> None:
         Staged(nodes, [])
     wording(mentions(str(refused.value), "t 'a' | merge_duplicates"))
     staged = Staged(nodes, [], merge_duplicates=True)
-    assert staged.report.merged_nodes == 1
+    assert (staged.report.merged_nodes, staged.report.first_kept) == (1, "w")
     found = staged.rows("SELECT type, key, name, list_sort(aliases), v, w FROM kb_nodes ORDER BY id")
     assert found == [
         ("t", "a", "second", ["x", "y"], 2, 1),

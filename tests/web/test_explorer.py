@@ -42,7 +42,7 @@ from kbkit.graph import suspicious_nodes
 from kbkit.graph.nodes import degrees_of_all
 from kbkit.kb import KnowledgeBase
 from kbkit.measures.files import read_gold
-from kbkit.web.explore import access, check, links, query_results
+from kbkit.web.explore import access, check, links, query_files, query_results
 from kbkit.web.explore import query as query_screen
 from kbkit.web.explore.app import application
 from kbkit.web.explore.running import route
@@ -445,6 +445,13 @@ def test_queries_in_every_language(client: Any, world: KnowledgeBase) -> None:
     assert any(link.startswith("/query/view?") for link in Page(page.text).links())
     assert "SELECT name FROM sea" not in shown(page)
     assert "SELECT id, name, area_km2" in shown(page)  # the history
+    client.get("/query/view", params={"q": "SELECT id, name FROM sea", "view": "chart"}, headers=PART)
+    chart = {"q": "SELECT id, name FROM sea", "view": "chart", "x": "1", "column": "1"}
+    client.get("/query/chart", params=chart, headers=PART)
+    kept = [link for link in Page(client.get("/query/known", headers=PART).text).links() if "FROM+sea" in link]
+    assert [
+        dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(html.unescape(link)).query)).get("x") for link in kept[:1]
+    ] == ["1"]
     led = client.get(
         "/query", params={"q": "x"}, headers={"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
     )
@@ -466,10 +473,10 @@ def test_results_that_memory_cannot_hold(world: KnowledgeBase, monkeypatch: pyte
     client = opened(world, PageLimits(timeout=60, rows=40))
     assert "More than 40 rows" in shown(client.get("/query/run", params={"q": query}, headers=PART))
     file = {"q": query, "format": "csv"}
-    monkeypatch.setattr(query_screen, "_FILE", query_screen._FILE._replace(rows=3_000))
+    monkeypatch.setattr(query_files, "_FILE", query_files._FILE._replace(rows=3_000))
     refused = client.get("/query/file", params=file, headers=PART)
     assert (refused.status_code, "more than 3,000 rows" in shown(refused)) == (400, True)
-    monkeypatch.setattr(query_screen, "_FILE", query_screen._FILE._replace(bytes=50_000))
+    monkeypatch.setattr(query_files, "_FILE", query_files._FILE._replace(bytes=50_000))
     monkeypatch.setattr(query_results, "_BYTES", 500)
     for path in ("/query/file", "/query/run"):
         refused = client.get(path, params=file, headers=PART)
@@ -767,6 +774,15 @@ def test_suspicious_data_is_listed_with_queries(client: Any, world: KnowledgeBas
     assert all(re.fullmatch("capital: .+, .+", value) for value in several["value"])
     assert several.height > 1
     assert '<a href="/check" aria-current="page">Check</a>' in page.text
+    [first] = nodes.filter(nodes["kind"] == "isolated").head(1).to_dicts()
+    place = findings["kind"].to_list().index("isolated")
+    row = {"of": str(place), "at": "r", "row": f"{first['type']}#{first['key']}", "pickr": "1", "noter": "is so"}
+    client.post("/check/rows", data=row, headers=PART)
+    judged = pl.read_csv(client.get("/check/file", params={"of": "nodes"}).content).filter(pl.col("fine"))
+    assert judged.select("key", "note").rows() == [(first["key"], "is so")]
+    assert "Judge the rows (1 fine)" in shown(client.get("/check"))
+    report = client.post("/check/report", data={f"pick{place}": "1"}).text
+    assert ("1 row judged fine left out" in report, "| id |" in report) == (True, False)
 
 
 def test_chosen_findings_are_saved_with_notes(client: Any, world: KnowledgeBase) -> None:
@@ -1429,6 +1445,10 @@ def test_disagreements_are_decided(world_kb: Path, tmp_path: Path) -> None:
     assert client.post("/label/disagreements", data={**form, "grade": "7"}).status_code == 400
     assert client.post("/label/disagreements", data={**form, "node": "x#y"}).status_code == 400
     assert "bob: 33% of 3 nodes" in shown(client.get("/label/1", params={"annotator": "ann"}))
+    assert "You decide as carl" in shown(client.get("/label/disagreements"))  # not as the last annotator
+    fresh = opened(kb)
+    fresh.get("/label/1", params={"annotator": "bob"})
+    assert "Your name" in shown(fresh.get("/label/disagreements"))  # bob graded them
     hit = client.post("/label/1", data={"node": second, "annotator": "ann", "grade": "0"}, headers=PART)
     assert "bob: 67% of 3 nodes" in shown(hit)  # the agreement is that of the moment
 

@@ -17,11 +17,13 @@ const HEAD = 3; // lines that a name had better hide than an arrowhead
 // Draw `data` in `container`. `selected(index or null)` is called on a click on a node or on the background, `full(group)`
 // on a "+N more" whose nodes the page does not have. `layout` is force, layered, or a function that returns the
 // positions of the visible nodes, [x, y] by index. `styled`: the lines of each relation have a style of their own.
+// `former` are the styles of lines and the positions of nodes (spots, by key) of a drawing that this one follows.
 kbkit.Graph = class {
-  constructor(container, data, { selected = () => {}, full = () => {}, layout = "force", styled = false } = {}) {
+  constructor(container, data, { selected = () => {}, full = () => {}, layout = "force", styled = false, former = null } = {}) {
     Object.assign(this, { container, data, selected, full, over: null, chosen: null, type: null, line: null });
     this.layout = data.layered ? "layered" : layout;
-    this.styles = styled && !data.layered ? kbkit.lineStyles(data) : []; // of paths, the columns have the names
+    this.styles = styled && !data.layered ? kbkit.lineStyles(data, former?.styles) : []; // of paths, the columns have the names
+    this.former = former?.spots ?? new Map(); // positions by key
     this.hidden = { types: new Set(), relations: new Set(), nodes: new Set() }; // by index
     this.looks = { colours: [], radii: [] }; // by index of the node, where they differ from those of its type
     this.folded = new Set(data.groups.flatMap((group) => group.hidden));
@@ -81,7 +83,7 @@ kbkit.Graph = class {
       { selector: ".group", style: { "background-color": this.look.ground, "border-width": 1.5, "border-style": "dashed", "border-color": this.look.soft } },
       { selector: "edge", style: { width: 1.2, "line-color": colour("--line"), "curve-style": "straight", "target-arrow-shape": "data(on)", "source-arrow-shape": "data(back)", "target-arrow-color": colour("--arrow"), "source-arrow-color": colour("--arrow"), "arrow-scale": 0.7, "overlay-opacity": 0 } },
       ...kbkit.DASHES.flatMap((dashes, n) => (n ? [{ selector: `.style${n}`, style: { "line-style": "dashed", "line-dash-pattern": dashes } }] : [])),
-      { selector: ".tie", style: { "line-style": "dashed", "target-arrow-shape": "none", "source-arrow-shape": "none" } },
+      { selector: ".tie", style: { width: 0.7, "line-color": colour("--weak"), "target-arrow-shape": "none", "source-arrow-shape": "none" } },
       { selector: ".bent", style: { "curve-style": "unbundled-bezier", "control-point-distances": "data(bend)", "control-point-weights": 0.5, "edge-distances": "node-position" } },
       { selector: ".loop", style: { "curve-style": "bezier" } },
       { selector: ".weak", style: { width: 0.7, "line-color": colour("--weak"), "target-arrow-shape": "none", "source-arrow-shape": "none" } },
@@ -242,8 +244,9 @@ kbkit.Graph = class {
     } else {
       const random = Math.random; // the same graph gives the same picture
       Math.random = seeded(7);
+      const starts = this.start();
       shown.layout({
-        name: "fcose", quality: "default", randomize: true, animate: false, fit: false, packComponents: true,
+        name: "fcose", quality: "default", randomize: !starts, animate: false, fit: false, packComponents: true,
         nodeSeparation: 90, idealEdgeLength: 90, nodeRepulsion: 9000, gravity: 0.3, numIter: 2500,
         nodeDimensionsIncludeLabels: false, tilingPaddingVertical: 24, tilingPaddingHorizontal: 130, // names of nodes without lines
       }).run();
@@ -252,6 +255,20 @@ kbkit.Graph = class {
     this.spots = this.positions();
     if (animate) before.forEach(([node, at]) => node.position(at));
     this.place(animate);
+  }
+
+  // Put the nodes where the drawing before had them, and new ones beside their neighbours; false if it had none.
+  start() {
+    const { nodes, groups } = this.data;
+    const place = (i) => this.former.get(nodes[i].key);
+    if (!nodes.some((_, i) => this.visible[i] && place(i))) return false;
+    nodes.forEach((_, i) => {
+      const { x, y } = place(i) ?? [...this.near[i]].map(place).find(Boolean) ?? { x: 0, y: 0 };
+      const aside = place(i) ? 0 : 60;
+      this.cy.$id(`n${i}`).position({ x: x + aside * (Math.random() - 0.5), y: y + aside * (Math.random() - 0.5) });
+    });
+    groups.forEach((group, g) => this.cy.$id(`g${g}`).position({ ...this.cy.$id(`n${group.node}`).position() }));
+    return true;
   }
 
   isTall() {

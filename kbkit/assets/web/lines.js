@@ -2,19 +2,21 @@
 "use strict";
 var kbkit = globalThis.kbkit ?? {};
 
-const BENDS = [0, 24, -24, 44, -44, 70, -70, 105, -105]; // how far a line's middle is moved aside, the first clear one is taken
+const BENDS = Array.from({ length: 29 }, (_, i) => (i % 2 ? 10 : -10) * Math.ceil(i / 2)); // 0, 10, -10, 20, ...: how far a line's middle is moved aside, the first clear one is taken
 const CLEAR = 6; // pixels between a line and the dots that it passes
 const PIECES = 12; // of a bent line
 kbkit.DASHES = [[], [7, 4], [1.5, 3.5], [9, 3, 1.5, 3]]; // styles of lines, by how many lines have their relations
 
 // The styles of the lines of a drawing: for each of DASHES in use the indexes of its relations, and a name. The most
 // frequent relations have a style of their own; where there are more relations than styles, the others share the last.
-kbkit.lineStyles = ({ edges, relations }) => {
+// Relations that have a style in a drawing before (`former`) keep it.
+kbkit.lineStyles = ({ edges, relations }, former = []) => {
   const counts = new Map();
   edges.forEach(({ relations: own }) => own.forEach(([r]) => counts.set(r, (counts.get(r) ?? 0) + 1)));
-  const sorted = [...counts].sort((a, b) => b[1] - a[1]).map(([r]) => r);
+  const place = (r) => former.findIndex(({ key }) => key === relations[r].key) >>> 0; // without one, after the others
+  const sorted = [...counts].sort((a, b) => b[1] - a[1]).map(([r]) => r).sort((a, b) => place(a) - place(b));
   const single = sorted.length > kbkit.DASHES.length ? kbkit.DASHES.length - 1 : sorted.length;
-  const styles = sorted.slice(0, single).map((r) => ({ relations: [r], name: relations[r].heading ?? relations[r].label }));
+  const styles = sorted.slice(0, single).map((r) => ({ relations: [r], key: relations[r].key, name: relations[r].heading ?? relations[r].label }));
   if (single < sorted.length) styles.push({ relations: sorted.slice(single), name: `${sorted.length - single} other relations` });
   return styles;
 };

@@ -45,7 +45,7 @@ kbkit.svg = (graph, { heading, legend, list = [], source }) => {
     const towards = ([x, y]) => [control[0] - x, control[1] - y].map((way) => way / (Math.hypot(control[0] - x, control[1] - y) || 1));
     const [[ux, uy], [vx, vy]] = [towards(a), towards(b)];
     const [from, to] = [[a[0] + ux * a[2], a[1] + uy * a[2]], [b[0] + vx * b[2], b[1] + vy * b[2]]];
-    const dashes = edge.hasClass("tie") ? [4, 3] : kbkit.DASHES[edge.data("e") === undefined ? 0 : graph.styleOf(edge.data("e"))] ?? [];
+    const dashes = kbkit.DASHES[edge.data("e") === undefined ? 0 : graph.styleOf(edge.data("e"))] ?? [];
     const dashed = dashes.length ? { "stroke-dasharray": dashes.join(" ") } : {};
     parts.lines.push(shape("path", { d: `M${from.map(round)} Q${control.map(round)} ${to.map(round)}`, ...look, ...dashed }));
     if (weak) return;

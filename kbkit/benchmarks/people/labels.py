@@ -28,6 +28,7 @@ from kbkit.benchmarks.people.judgements import (
     Judgement,
     RaterFolder,
     amend_judgement,
+    append_judgements,
     one_writer,
     outside,
     ratings,
@@ -264,6 +265,16 @@ class Labels(LabelPools):
         path = folder.path(who)
         known = self._last_decisions().get(item) if decision else self.grades(who).get(item)
         amend_judgement(path, known, blank, given)
+
+    def grade_rest(self, query: str, grade: int, annotator: str, among: Collection[str] | None = None) -> None:
+        """Save one grade of all nodes of a pool, or of those ``among`` them, that an annotator has not graded."""
+        check_range("grade", grade, min(GRADES), max(GRADES))
+        grades, rest = self.grades(annotator), []
+        for node in (one.reference for one in self.candidates(self.query(query))):
+            known = grades.get((query, node)) or Judgement(annotator, (query, node), _GRADE, None)
+            if known.mark is None and (among is None or node in among):
+                rest.append(replace(known, mark=grade, when=""))
+        append_judgements(self._grades.path(annotator), rest)
 
     def decisions(self) -> dict[tuple[str, ...], Judgement]:
         """Return the last decision on each (query, node), without withdrawn ones."""

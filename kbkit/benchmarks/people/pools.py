@@ -15,6 +15,8 @@ from kbkit.questions.understood import in_words
 from kbkit.search.settings import RETRIEVERS, missing_stores
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from kbkit.answers.answer_set import AnswerSet
     from kbkit.kb import KnowledgeBase
     from kbkit.stores.node_directory import NodeRow
@@ -67,7 +69,7 @@ class PoolNode(NamedTuple):
 class LabelReading(NamedTuple):
     """What a query was read as, in words, the first of its answers that the pool lacks, and two numbers of answers.
 
-    There are ``total`` answers; ``joined`` of the first ones are in the pool.
+    There are ``total`` answers; ``joined`` of them are in the pool.
     """
 
     phrase: str
@@ -104,11 +106,17 @@ class LabelPools:
 
     def _first(self, answers: AnswerSet, type: str) -> tuple[list[str], int]:  # noqa: A002
         """Return the first answers (of a type; "": of any) as ``type#key``, and how many there are."""
-        nodes, ids = self._kb.stores.nodes, answers.ids
-        if type:
-            ids = ids[(nodes.frame(ids, ("type",))["type"] == type).to_numpy()]
-        first = nodes.frame(ids[:MOST_ANSWERS], ("type", "key"))
-        return [f"{kind}#{key}" for kind, key in first.iter_rows()], len(ids)
+        ids = self._of_type(answers, type)
+        return self._references(ids[:MOST_ANSWERS]), len(ids)
+
+    def _of_type(self, answers: AnswerSet, type: str) -> NDArray[np.int32]:  # noqa: A002
+        """Return the answers of a type ("": of any)."""
+        ids = answers.ids
+        return ids[(self._kb.stores.nodes.frame(ids, ("type",))["type"] == type).to_numpy()] if type else ids
+
+    def _references(self, ids: NDArray[np.int32]) -> list[str]:
+        frame = self._kb.stores.nodes.frame(ids, ("type", "key"))
+        return [f"{kind}#{key}" for kind, key in frame.iter_rows()]
 
     def _pool(self, text: str, k: int, type: str, nodes: Sequence[str] = ()) -> tuple[list[str], str]:  # noqa: A002
         """Return given nodes, the answers to a question and the hits, in an order that does not tell which is which.
@@ -140,21 +148,28 @@ class LabelPools:
         if not query.reading:
             return None
         try:
-            phrase, first, total = self._read(query.reading, query.type)
+            phrase, ids = self._read(query.reading, query.type)
         except KbError:
             return None
-        pool = set(query.pool)
-        missing = [node for node in first if node not in pool]
-        return LabelReading(phrase, missing, len(first) - len(missing), total)
+        others = ids[~np.isin(ids, [node.id for node in self._nodes(query.pool).values()])]
+        return LabelReading(phrase, self._references(others[:MOST_ANSWERS]), len(ids) - len(others), len(ids))
 
-    def read_answers(self, query: LabelledQuery) -> list[str]:
-        """Return the first answers of what a query was read as with certainty; none as :meth:`reading`."""
-        return self._read(query.reading, query.type)[1] if self.reading(query) else []
+    def asked(self, query: LabelledQuery) -> str:
+        """Return the text of a query with its reading in words: what its hits should tell, such as *color*."""
+        reading = self.reading(query)
+        return f"{query.text} {reading.phrase}" if reading else query.text
 
-    def _reading_of(self, expression: str, type: str) -> tuple[str, list[str], int]:  # noqa: A002
-        """Return an expression in words, its first answers of a type, and how many there are."""
+    def read_answers(self, query: LabelledQuery) -> set[str]:
+        """Return the answers in the pool of what a query was read as with certainty; none as :meth:`reading`."""
+        if not self.reading(query):
+            return set()
+        ids = set(self._read(query.reading, query.type)[1].tolist())
+        return {reference for reference, node in self._nodes(query.pool).items() if node.id in ids}
+
+    def _reading_of(self, expression: str, type: str) -> tuple[str, NDArray[np.int32]]:  # noqa: A002
+        """Return an expression in words, and its answers of a type."""
         answers = self._kb.answers(expression)
-        return in_words(answers, self._kb.stores) or expression, *self._first(answers, type)
+        return in_words(answers, self._kb.stores) or expression, self._of_type(answers, type)
 
     def pool_node(self, reference: str) -> PoolNode:
         """Return a node with the beginning of its texts. Raises :class:`KbError` for an unknown one."""

@@ -1,7 +1,8 @@
 """Infer a recipe from files: which hold nodes, which edges, and how they refer to each other.
 
 ``source_tables`` finds the tables, ``dialect`` how to read a text file, ``profile`` and ``looks`` what its columns look
-like, ``links`` keys and references, ``roles`` what each table becomes, ``script`` writes the recipe.
+like, ``links`` keys and references, ``roles`` what each table becomes, ``corrected_plan`` as the user corrects it,
+``recipe_file`` and ``script`` write the recipe.
 """
 
 from __future__ import annotations
@@ -25,23 +26,21 @@ from kbkit.ingestion.generation import one_line_errors, staging_database
 from kbkit.ingestion.inference import (
     alike_files,
     alike_sheets,
+    corrected_plan,
     dates,
     declared_data,
     embedded,
     left_out_rows,
     lines,
-    links,
     list_nodes,
     names,
     nouns,
     profile,
+    recipe_file,
     repeats,
-    roles,
     script,
     source_notes,
     source_tables,
-    subsets,
-    worded_names,
 )
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.roles import TablePlan
@@ -101,13 +100,13 @@ class Examination:
         """Infer a recipe called ``name``; see :func:`infer`."""
         told = corrections or Corrections()
         used = copy.deepcopy(list(self.tables))  # corrections change them
-        plan = _plan(self.con, used, told)
-        kept = {".".join(_column(used, name)) for name in (*told.texts, *told.links)}
+        plan = corrected_plan.plan(self.con, used, told)
+        kept = {".".join(corrected_plan.column_of(used, name)) for name in (*told.texts, *told.links)}
         listed = [] if told.nodes else list_nodes.find(self.con, plan, kept)
         if listed:
             used = copy.deepcopy(list(self.tables))
-            plan = _plan(self.con, used, replace(told, nodes=listed))
-        toml = script.recipe(plan, used, name, _title(plan), source_file=source_file)
+            plan = corrected_plan.plan(self.con, used, replace(told, nodes=listed))
+        toml = recipe_file.recipe(plan, used, name, _title(plan), source_file=source_file)
         of_tables = (
             source_notes.missing(used),
             source_notes.worded(used),
@@ -121,9 +120,11 @@ class Examination:
             *of_tables,
             *of_plan,
             source_notes.strangers(plan),
+            source_notes.several_rows(self.con, plan),
             source_notes.people(self.con, plan),
             source_notes.repeated(used),
             source_notes.listed(listed),
+            source_notes.no_edges(plan, told.relation_names),
         )
         notes = [*self.notes, *chain.from_iterable(found)]
         guesses = unsure(self.con, used, plan, told)
@@ -134,6 +135,21 @@ class Examination:
         columns = ", ".join(f"{column.value} AS {quote(name)}" for name, column in table.columns.items())
         cursor = self.con.execute(f"SELECT {columns} FROM {quote(table.name)} LIMIT {limit}")
         return [dict(zip(table.columns, row, strict=True)) for row in cursor.fetchall()]
+
+    def filled(self, table: ProfiledTable) -> dict[str, tuple[int, int]]:
+        """Return how many rows have a value in each column of a table, and how many values differ (about), without
+        texts such as ``N/A``.
+        """
+        found = {name: (column.count, column.distinct) for name, column in table.columns.items()}
+        if cleaned := [name for name, column in table.columns.items() if column.missing]:
+            values = [table.columns[name].value for name in cleaned]
+            counts = ", ".join(f"count({value}), approx_count_distinct({value})" for value in values)
+            [row] = self.con.execute(f"SELECT {counts} FROM {quote(table.name)}").fetchall()
+            pairs = zip(row[::2], row[1::2], strict=True)
+            found |= {
+                name: (count, min(count, distinct)) for name, (count, distinct) in zip(cleaned, pairs, strict=True)
+            }
+        return found
 
 
 def infer(
@@ -249,7 +265,7 @@ def _digest(toml: str, sql: str) -> str:
     return hashlib.sha256(f"{toml}\0{sql}".encode()).hexdigest()[:16]
 
 
-# -- corrections ------------------------------------------------------------------------------------------------------
+# -- rows and titles --------------------------------------------------------------------------------------------------
 
 _ROW_NUMBERS = re.compile(r"column0|Unnamed: 0(\.\d+)?|X|row[_ .]?names?|index|__index_level_0__", re.IGNORECASE)
 """Names of columns without a header, as programs for statistics write the numbers of rows and read them again."""
@@ -290,87 +306,13 @@ def _is_same_ordinal(table: ProfiledTable, name: str, others: Sequence[ProfiledT
     return same and related and set(words) <= {*names.ORDINALS, "row", "line", "record"} and words[-1:] not in ends
 
 
-def _plan(con: duckdb.DuckDBPyConnection, tables: list[ProfiledTable], told: Corrections) -> TablePlan:
-    """Decide what each table becomes. Raises :class:`kbkit.errors.UnknownNameError` for unknown tables and columns.
-
-    Tables of columns whose values the user calls nodes are added to ``tables``.
-    """
-    nodes = _nodes(con, tables, told)
-    for name, columns in told.keys.items():
-        profile.check_names(tables, name, columns)
-    for name in told.types:
-        profile.check_names(tables, name, ())
-    for table in tables:
-        table.type = told.types.get(table.name, table.type)
-    types = {table.name: table.type for table in tables}
-    for table in (table for table in tables if table.beyond):  # further rows of a table that may have another type now
-        table.type = types.get(table.beyond[0] if table.beyond else "", table.type)
-    for name, column in told.named.items():
-        profile.check_names(tables, name, ())
-        table = next(table for table in tables if table.name == name)
-        table.named = _columns_of_name(table, column)
-        profile.check_names(tables, name, table.named)
-    named = {table.name: table.named or () for table in tables}
-    for name in told.omit:
-        of, column = _column(tables, name)
-        if column in (*told.keys.get(of, ()), *(named[of] if of in told.named else ())):
-            message = f"Column {of}.{column} cannot be left out: it is the key or the name of the nodes"
-            raise BadInputError(message, "Choose another key or name first")
-        _omit(next(table for table in tables if table.name == of), column)
-    texts: dict[str, set[str]] = {}
-    for name in told.texts:
-        of, column = _column(tables, name)
-        texts.setdefault(of, set()).add(column)
-    linked = {_column(tables, name): target for name, target in told.links.items()}
-    for target in filter(None, linked.values()):
-        profile.check_names(tables, target, ())
-    filled = [table for table in tables if table.rows]
-    if not filled:
-        raise BadInputError(
-            f"No rows in {', '.join(table.name for table in tables)}", "Name files with a header and rows"
-        )
-    guesses = links.find(con, filled, {name: tuple(columns) for name, columns in told.keys.items()}, linked, nodes)
-    guesses = subsets.settle(con, filled, guesses, linked)
-    nouns.of_references(filled, guesses.links, told.types)
-    plan = roles.plan(con, filled, guesses, texts, {*told.keys, *told.types})
-    worded_names.settle(con, plan)
-    return plan
-
-
-def _nodes(con: duckdb.DuckDBPyConnection, tables: list[ProfiledTable], told: Corrections) -> set[tuple[str, str]]:
-    """Add the tables of columns whose values the user calls nodes; return such columns that need no table."""
-    chosen = list(dict.fromkeys(_column(tables, name) for name in told.nodes))
-    known = {*chosen, *(_column(tables, name) for name in (*told.texts, *told.links, *told.omit))}
-    known |= {(name, column) for name, columns in told.keys.items() for column in columns}
-    known |= {(t.name, one) for t in tables if t.name in told.named for one in _columns_of_name(t, told.named[t.name])}
-    return embedded.of_columns(con, tables, chosen, known)
-
-
-def _omit(table: ProfiledTable, column: str) -> None:
-    """Leave a column out, with what the source says about it."""
-    del table.columns[column]
-    table.declared_key = () if column in table.declared_key else table.declared_key
-    table.declared_links = [link for link in table.declared_links if column not in link[0]]
-
-
-def _column(tables: Sequence[ProfiledTable], name: str) -> tuple[str, str]:
-    """Return the table and the column of ``table.column``; the table may be left out if it is the only one."""
-    table, _, column = name.partition(".")
-    if not column and len(tables) == 1:
-        table, column = tables[0].name, name
-    profile.check_names(tables, table, [column])
-    return table, column
-
-
-def _columns_of_name(table: ProfiledTable, text: str) -> tuple[str, ...]:
-    """Return the columns of a table's names as the user gives them: one, or several with commas between them."""
-    return (text,) if text in table.columns else tuple(filter(None, map(str.strip, re.split(r",| \+ ", text))))
-
-
 def _title(plan: TablePlan) -> str:
-    """Return a title: the types, largest first."""
+    """Return a title: the types, largest first, then those of columns."""
     ordered = sorted(plan.nodes, key=lambda nodes: -nodes.table.rows)
-    kinds = [nodes.table.type.replace("_", " ") for nodes in ordered] or ["nodes"]
+    links = [link for nodes in plan.nodes for _, link in nodes.links]
+    links += [link for edges in plan.edges for link in (edges.head, edges.tail)]
+    types = [*(nodes.table.type for nodes in ordered), *(link.loose for link in links if link.loose)]
+    kinds = [kind.replace("_", " ") for kind in dict.fromkeys(types)] or ["nodes"]
     shown = kinds if len(kinds) <= 4 else [*kinds[:3], f"{len(kinds) - 3} more types"]
     text = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
     return text[:1].upper() + text[1:]

@@ -24,7 +24,7 @@ def attribute(name: str, kind: str, apart: Apart = (), *, of_edges: bool = False
     that is among those :func:`apart`.
     """
     taken = {*COLUMNS["edges" if of_edges else "nodes"], "id", "position", "row number"}
-    return f"{kind}_{name}" if name.casefold() in taken or (kind, name.casefold()) in apart else name
+    return f"{'_'.join(kind.split())}_{name}" if name.casefold() in taken or (kind, name.casefold()) in apart else name
 
 
 def apart(plan: TablePlan) -> frozenset[tuple[str, str]]:

@@ -1,6 +1,6 @@
 """Dates as people and programs write them: the form that all values of a column have, and why there is none.
 
-To read another form of days, add it to :data:`_DAYS`; each may have a time after it.
+To read another form of days, add it to :data:`DAYS`; each may have a time after it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NAMED_MONTHS = {
     "{A}, %d {B} %Y": f"{_WEEKDAY}, {_D} {_MONTH} {_Y}",
     "{A} %d {B} %Y": f"{_WEEKDAY} {_D} {_MONTH} {_Y}",
 }
-_DAYS = {
+DAYS = {
     "%d.%m.%Y": rf"{_D}\.{_D}\.{_Y}",
     "%d.%m.%y": r"[0-3][0-9]\.[01][0-9]\.[0-9]{2}",
     "%m/%d/%Y": f"{_D}/{_D}/{_Y}",
@@ -54,8 +54,8 @@ _DAYS = {
 """Patterns of the forms of days."""
 _CLOCKS = ("%H:%M", "%H:%M:%S", "%H:%M:%S.%g", "%I:%M %p", "%I:%M:%S %p", "%I:%M%p", "%I:%M:%S%p")
 _JOINTS = (" ", ", ", "T", " at ")
-_CLOCK = r"(, | at | |T)[0-9]{1,2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?( ?[apAP][mM])?"
-_WHOLE = {
+CLOCK = r"(, | at | |T)[0-9]{1,2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?( ?[apAP][mM])?"
+WHOLE = {
     "%a %b %d %H:%M:%S %Y": rf"{_WEEKDAY} {_MONTH} +{_D} [0-9:]+ {_Y}",
     "%a %b %d %H:%M:%S %z %Y": rf"{_WEEKDAY} {_MONTH} +{_D} [0-9:]+ [+-][0-9]{{4}} {_Y}",
     "%a, %d %b %Y %H:%M:%S %z": rf"{_WEEKDAY}, {_D} {_MONTH} {_Y} [0-9:]+ [+-][0-9]{{4}}",
@@ -96,7 +96,7 @@ _NEARLY = 0.8
 """Fraction of the values from which a column looks like one of dates."""
 _SORTED_DAYS = 5
 """Different days in order that show which of two readings is right."""
-_YEARS_AHEAD = 2
+YEARS_AHEAD = 2
 _LONGEST = 60
 
 
@@ -158,9 +158,9 @@ def find(
 
 def _forms(con: Connection, source: str, value: str, numbered: bool) -> _DateColumn:
     """Return the forms of days or times that all values of a column have, or a problem if there are none."""
-    tests = {**_DAYS, **_WHOLE}
+    tests = {**DAYS, **WHOLE}
     usable = [form for form in tests if not (numbered and form in LIKE_NUMBERS)]
-    counts = ", ".join(f"count({_parsed('v', form)})" for form in usable)
+    counts = ", ".join(f"count({parsed('v', form)})" for form in usable)
     known = f"(SELECT left({value}, {_LONGEST}) AS v FROM {source} WHERE {value} IS NOT NULL)"
     without_day = f"count(*) FILTER (regexp_full_match(v, {literal(_PARTIAL)}))"
     [(total, partial, *numbers)] = con.execute(f"SELECT count(*), {without_day}, {counts} FROM {known}").fetchall()
@@ -178,22 +178,23 @@ def _forms(con: Connection, source: str, value: str, numbered: bool) -> _DateCol
         problem = "some have no day" + (", the others have several forms" if several else "")
         return _DateColumn(value, problem=problem)
     best = max(range(len(usable)), key=lambda place: numbers[place])
-    other = f"{_parsed('v', usable[best])} IS NULL" if numbers[best] else "true"
+    other = f"{parsed('v', usable[best])} IS NULL" if numbers[best] else "true"
     [(example,)] = con.execute(f"SELECT any_value(v) FROM {known} WHERE {other}").fetchall()
     return _DateColumn(value, problem=f"{'another form' if numbers[best] else 'unknown form'}: {example}")
 
 
-def _parsed(value: str, form: str) -> str:
+def parsed(value: str, form: str) -> str:
     """Return the expression of a value in one form, a day with any time after it; NULL for others."""
-    if form in _WHOLE:
-        test, forms = _WHOLE[form], [form]
+    if form in WHOLE:
+        test, forms = WHOLE[form], [form]
     else:
-        test, forms = f"{_DAYS[form]}({_CLOCK})?", _timed(form)
+        test, forms = f"{DAYS[form]}({CLOCK})?", timed(form)
     listed = ", ".join(map(literal, forms))
     return f"CASE WHEN regexp_full_match({value}, {literal(test)}) THEN try_strptime({value}, [{listed}]) END"
 
 
-def _timed(form: str) -> list[str]:
+def timed(form: str) -> list[str]:
+    """Return a form of days, alone and with times of day."""
     return [form, *(f"{form}{joint}{clock}" for joint in _JOINTS for clock in _CLOCKS)]
 
 
@@ -215,7 +216,7 @@ def _chosen(con: Connection, source: str, column: _DateColumn, order: str, sure:
 
 def _is_sorted(con: Connection, source: str, value: str, form: str) -> bool:
     """Return whether the rows of a table are in the order of a column, or the opposite one."""
-    rows = f"(SELECT {_parsed(value, form)} AS d, row_number() OVER () AS n FROM {source})"
+    rows = f"(SELECT {parsed(value, form)} AS d, row_number() OVER () AS n FROM {source})"
     [(up, down, days)] = con.execute(f"""
         SELECT count(*) FILTER (d > before), count(*) FILTER (d < before), count(DISTINCT d::DATE)
         FROM (SELECT d, lag(d) OVER (ORDER BY n) AS before FROM {rows} WHERE d IS NOT NULL)""").fetchall()
@@ -227,10 +228,10 @@ def _reading(con: Connection, source: str, value: str, form: str, short: str) ->
 
     Some may have the form ``short``, which comes first: %Y would read 23 as a year.
     """
-    forms = [form] if form in _WHOLE else [*(_timed(short) if short else ()), *_timed(form)]
+    forms = [form] if form in WHOLE else [*(timed(short) if short else ()), *timed(form)]
     counts = ", ".join(f"count(try_strptime({value}, {literal(one)}))" for one in forms)
     [(latest, now, *numbers)] = con.execute(f"""
-        SELECT max({_parsed(value, short or form)})::TIMESTAMP, current_date + INTERVAL {_YEARS_AHEAD} YEAR, {counts}
+        SELECT max({parsed(value, short or form)})::TIMESTAMP, current_date + INTERVAL {YEARS_AHEAD} YEAR, {counts}
         FROM {source} WHERE {value} IS NOT NULL""").fetchall()
     if "%y" in (short or form) and latest > now:
         return DateReading(problem="years of two digits may be of two centuries")

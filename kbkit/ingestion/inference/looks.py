@@ -134,9 +134,10 @@ class ProfiledColumn:
     texts are like ``FRA``. ``length`` is the mean number of characters of texts, ``missing`` the number of texts such
     as ``N/A`` (in a sample of large tables). ``raw`` is the SQL expression of the value as it is in the file, ``signs``
     those of :data:`SIGNS` that texts have. ``is_code``: the texts look like numbers, but would lose digits as such.
-    ``problem`` is the reason why a column that looks like one of dates stays text. ``flags`` is the number of numbers
-    with letters behind them, which are left out; ``has_unit``: a currency or percent is. ``whole`` are elements with
-    the separator in them, ``element_form`` is the SQL expression of an element (``{v}``) as another table writes it.
+    ``problem`` is the reason why a column that looks like one of dates stays text, ``lost`` says how many values of a
+    column are no dates or years, which the user made of them. ``flags`` is the number of numbers with letters behind
+    them, which are left out; ``has_unit``: a currency or percent is. ``whole`` are elements with the separator in them,
+    ``element_form`` is the SQL expression of an element (``{v}``) as another table writes it.
     """
 
     name: str
@@ -154,6 +155,7 @@ class ProfiledColumn:
     signs: str = ""
     is_code: bool = False
     problem: str = ""
+    lost: str = ""
     flags: int = 0
     has_unit: bool = False
     whole: tuple[str, ...] = ()

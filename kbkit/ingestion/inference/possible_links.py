@@ -83,8 +83,8 @@ def _compared(
             continue
         if numeric and shared.are_dense(table, column, target, by):
             continue  # any numbers would be among them
-        repeated = _repeated(con, table, column, target, by)
-        if reason := _reason(con, table, column, target, by, missing, distinct, repeated):
+        several = repeated(con, table, column.name, target, by)
+        if reason := _reason(con, table, column, target, by, missing, distinct, several):
             yield known / distinct, PossibleLink(table.name, column.name, target.name, by, reason)
 
 
@@ -98,12 +98,10 @@ def _identifying(nodes: NodeTable) -> Sequence[str]:
     return [name for name in dict.fromkeys(found) if nodes.table.columns[name].look in ("text", "integer", "address")]
 
 
-def _repeated(
-    con: Connection, table: ProfiledTable, column: ProfiledColumn, target: ProfiledTable, by: str
-) -> list[str]:
+def repeated(con: Connection, table: ProfiledTable, column: str, target: ProfiledTable, by: str) -> list[str]:
     """Return some of the values of a column that several rows of the other table have."""
     keys = f"SELECT {reference(target, [by])} AS k FROM {identifier(target.name)}"
-    own = f"SELECT {reference(table, [column.name])} FROM {identifier(table.name)}"
+    own = f"SELECT {reference(table, [column])} FROM {identifier(table.name)}"
     query = f"SELECT k FROM ({keys}) WHERE k IN ({own}) GROUP BY k HAVING count(*) > 1 ORDER BY k LIMIT {_SHOWN}"
     return [str(value) for (value,) in con.execute(query).fetchall()]
 

@@ -1,13 +1,10 @@
-"""The recipe of a plan: ``recipe.toml`` and ``load.sql``, to be read and edited by people."""
+"""The SQL of a plan, ``load.sql``, to be read and edited by people; ``recipe_file`` writes ``recipe.toml``."""
 
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Iterable, Iterator, Sequence
 
-from kbkit.english.relations import RECORDED, is_bare_noun
-from kbkit.ingestion.inference import names
 from kbkit.ingestion.inference.attribute_names import Apart, apart, attribute
 from kbkit.ingestion.inference.edges import EdgeTable
 from kbkit.ingestion.inference.keys import reference
@@ -22,76 +19,14 @@ from kbkit.stores.sql_names import identifier
 _SCALAR, _LIST, _TEXT = "scalar", "list", "text"
 
 
-def recipe(
-    plan: TablePlan, tables: Sequence[ProfiledTable], name: str, title: str, *, source_file: bool = False
-) -> str:
-    """Return the text of ``recipe.toml``."""
-    lines = [
-        "# Written by kbkit from the files below. Edit it, and load.sql, as you like.",
-        f"name = {_toml(name)}",
-        f"title = {_toml(title)}",
-        'licence = "your own"',
-        "infer = true            # numbers, dates and booleans get their types",
-        *([f"as_text = {_toml(codes)}  # codes that would lose digits as numbers"] if (codes := _codes(plan)) else []),
-        *(['source_file = true      # tables have the column "file of the row"'] if source_file else []),
-    ]
-    for spec in (spec for table in tables if not table.of for spec in table.parts or [table.spec]):
-        lines += ["", f"[files.{_bare(spec.name)}]", f"match = {_toml(list(spec.match))}"]
-        if spec.many:
-            lines.append("many = true  # files of one shape")
-        for key in ("table", "folder", "file", "encoding", "delimiter", "escape", "spaced"):
-            if value := getattr(spec, key):
-                lines.append(f"{key} = {_toml(value)}")
-        if spec.skip:
-            lines.append(f"skip = {spec.skip}  # lines before the header")
-        if spec.quote is not None:
-            lines.append(f"quote = {_toml(spec.quote)}")
-        if spec.columns:
-            lines.append(f"columns = {_toml(list(spec.columns))}  # the file has no header line")
-    loose = [link.loose for edges in plan.edges for link in (edges.head, edges.tail) if link.loose]
-    types = [nodes.table.type for nodes in plan.nodes if not nodes.by] + loose
-    labels = {nodes.table.type: _labels(nodes) for nodes in plan.nodes}
-    for kind in dict.fromkeys(types):
-        lines += ["", f"[types.{_bare(kind)}]", *labels.get(kind, ())]
-    for edges in plan.edges:
-        if edges.symmetric:
-            lines += [
-                "",
-                f"[relations.{_bare(edges.relation)}]",
-                "symmetric = true  # every edge is there in both directions",
-            ]
-        elif not edges.by and is_bare_noun(edges.relation):
-            lines += [
-                "",
-                f'[relations.{_bare(edges.relation)}]  # say what it means: {{ head = "shows", tail = "is shown by" }}',
-                f"phrases = {{ head = {_toml(RECORDED[True])}, tail = {_toml(RECORDED[False])} }}",
-            ]
-    return "\n".join(lines) + "\n"
-
-
-def _codes(plan: TablePlan) -> list[str]:
-    """Return the attributes that are texts although they look like numbers."""
-    own = apart(plan)
-    found = [attribute(c, n.table.type, own) for n in plan.nodes for c in n.values if n.table.columns[c].is_code]
-    for one in plan.edges:
-        codes = (name for name in one.values if one.table.columns[name].is_code)
-        found += [attribute(name, one.relation, of_edges=True) for name in codes]
-    return list(dict.fromkeys(found))
-
-
-def _labels(nodes: NodeTable) -> list[str]:
-    """Return the lines that say what the file calls the names and keys, if questions need it."""
-    name = nodes.named[0] if len(nodes.named) == 1 else ""
-    key = nodes.key[0] if len(nodes.key) == 1 else ""
-    lines = [f"name_label = {_toml(name)}"] if name and names.plain(name) not in names.NAMES else []
-    if key and not names.is_own_id(key, nodes.table.type):
-        lines.append(f"key_label = {_toml(key)}")
-    return lines
-
-
 def load(plan: TablePlan, *, source_file: bool = False) -> str:
     """Return the text of ``load.sql``; with ``source_file``, the nodes have the file of their row."""
     return _Script(plan, source_file).text()
+
+
+def counts(plan: TablePlan) -> str:
+    """Return the query for the types with the numbers of their nodes, the rows with the same key counted once."""
+    return _Script(plan, source_file=False).counts()
 
 
 class _Script:
@@ -122,6 +57,17 @@ class _Script:
         ]
         parts += [_union("texts", texts)] if texts else []
         return "\n\n".join(parts) + "\n"
+
+    def counts(self) -> str:
+        made = [  # the tables of the profile have the folded rows
+            f'{identifier(f"{name}_rows")} AS (SELECT *, row_number() OVER () AS "row number" FROM {identifier(name)})'
+            for name in self._made
+        ]
+        parts = [f"SELECT {literal(one.table.type)} AS type, key FROM ({self._nodes(one)})" for one in self._plan.nodes]
+        parts += [f"SELECT type, key FROM {query}" for query in self._strangers()]
+        rows = " UNION ALL ".join(f"SELECT {n} AS n, * FROM ({part})" for n, part in enumerate(parts))
+        start = f"WITH {', '.join(made)} " if made else ""
+        return f"{start}SELECT type, count(DISTINCT key) FROM ({rows}) GROUP BY type ORDER BY min(n)"
 
     def _rows(self, table: ProfiledTable) -> str:
         """Return the statement that makes the table of the rows of a file, numbered."""
@@ -386,13 +332,3 @@ def _wrapped(columns: Sequence[str]) -> str:
             line = ""
         line += column + ", "
     return "\n       ".join([*(one.rstrip() for one in lines), line.removesuffix(", ")])
-
-
-def _toml(value: str | Sequence[str]) -> str:
-    """Return a string or a list of strings in TOML, whose strings are those of JSON but for the character DEL."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _bare(name: str) -> str:
-    """Return a key in TOML."""
-    return name if name.isascii() and name.replace("_", "").replace("-", "").isalnum() else _toml(name)

@@ -41,6 +41,11 @@ def is_files(source: str) -> bool:
     return is_file(source) or (is_folder(source) and not (Path(source) / "recipe.toml").is_file())
 
 
+def only_files(source: str) -> str:
+    """Return how to name files instead of a recipe, or the file or folder that is called like it."""
+    return f"Name the files only: ./{source}" if Path(source).exists() else "Name files without a recipe"
+
+
 def _is_dataset(path: Path) -> bool:
     """Return whether a folder is a dataset that kbkit made."""
     about = path / "dataset.json"
@@ -73,7 +78,7 @@ def resolved(
     told = corrections not in (None, Corrections())
     if not is_files(source):
         if told and (recipes.is_name(source) or is_folder(source)):
-            raise KbError(f"{source} is a recipe: it has no guesses to correct", "Name the files only")
+            raise KbError(f"{source} is a recipe: it has no guesses to correct", only_files(source))
         yield RecipeSource(source, paths)
         return
     files = [Path(source), *paths]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kbkit.errors import BadInputError
 from kbkit.ingestion import archives, json_shapes, side_files, source_files
-from kbkit.ingestion.inference import names
+from kbkit.ingestion.inference import names, possible_links
 from kbkit.ingestion.inference.attribute_names import apart, attribute
 from kbkit.ingestion.inference.keys import reference
 from kbkit.ingestion.inference.looks import ProfiledColumn
@@ -78,7 +78,10 @@ def dates(tables: Sequence[ProfiledTable]) -> Iterator[str]:
     """Yield a note on the columns that look like dates and stay texts, with the reasons."""
     columns = ((table.name, one) for table in tables for one in table.columns.values())
     if found := [f"{name}.{one.name} ({one.problem})" for name, one in columns if one.problem and one.look != "prose"]:
-        yield f"Dates that stay text: {_shown(found)}"
+        yield f"Dates that stay text (--date): {_shown(found)}"
+    columns = ((table.name, one) for table in tables for one in table.columns.values())
+    if found := [f"{name}.{one.name} ({one.lost})" for name, one in columns if one.lost]:
+        yield f"Missing in columns of dates: {_shown(found)}"
 
 
 def left_out(tables: Sequence[ProfiledTable]) -> Iterator[str]:
@@ -143,6 +146,12 @@ def listed(columns: Sequence[str]) -> Iterator[str]:
         yield f"Made nodes of the names in lists (to keep a list: --link '{columns[0]}='): {_shown(columns)}"
 
 
+def no_edges(plan: TablePlan, named: Collection[str]) -> Iterator[str]:
+    """Yield a note on the tables that have a name of a relation from the user, but no edges."""
+    if others := [name for name in named if name not in {edges.table.name for edges in plan.edges}]:
+        yield f"No table of edges, so the relation is not used: {_shown(others)}"
+
+
 def people(con: duckdb.DuckDBPyConnection, plan: TablePlan) -> Iterator[str]:
     """Yield a note on the columns of persons who are in several rows and are no nodes, if other links were found."""
     found = [
@@ -168,6 +177,21 @@ def strangers(plan: TablePlan) -> Iterator[str]:
     more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
     if found:
         yield f"Made nodes without attributes for what no row describes: {', '.join(found[:_SHOWN])}{more}"
+
+
+def several_rows(con: duckdb.DuckDBPyConnection, plan: TablePlan) -> Iterator[str]:
+    """Yield a note on the links by names and the like that several rows have: each value leads to all of them."""
+    links = [(nodes.table, link) for nodes in plan.nodes for _, link in nodes.links]
+    links += [(edges.table, link) for edges in plan.edges for link in (edges.head, edges.tail)]
+    found = []
+    for table, link in links:
+        target = plan.of(link.target)
+        if target is None or len(link.columns) != 1 or len(link.by) != 1 or link.by == target.key or link.form:
+            continue
+        if values := possible_links.repeated(con, table, link.columns[0], target.table, link.by[0]):
+            found.append(f"{table.name}.{link.columns[0]} ({', '.join(map(repr, values))} in {link.target})")
+    if found:
+        yield f"Linked to each of several rows that have a value: {_shown(found)}"
 
 
 def _may_be_nodes(con: duckdb.DuckDBPyConnection, table: ProfiledTable, column: ProfiledColumn) -> bool:

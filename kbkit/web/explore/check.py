@@ -76,6 +76,7 @@ class _Check:
             notes=self._review.findings(),
             count=self._chosen(),
             about=self._review.about,
+            judged=self._judged(),
         )
 
     def choose(self, request: Request) -> Response:
@@ -194,7 +195,7 @@ class _Check:
         """Return the findings, their nodes or the pairs of similar nodes as CSV."""
         tables: dict[str, Callable[[], pl.DataFrame]] = {
             "findings": self._noted,
-            "nodes": lambda: suspicious_nodes(self._site.kb.stores, self._site.kb.suspicions()),
+            "nodes": self._nodes,
             "duplicates": lambda: self._decided(self._pairs_of(links.text(request, "type"))),
         }
         kind = links.text(request, "of")
@@ -212,6 +213,34 @@ class _Check:
             chosen=pl.Series([bool(one and one.mark) for one in known], dtype=pl.Boolean),
             note=pl.Series([one.note or None if one else None for one in known], dtype=pl.String),
         )
+
+    def _nodes(self) -> pl.DataFrame:
+        """Return the nodes of all findings with what a person judged of them."""
+        frame = suspicious_nodes(self._site.kb.stores, self._site.kb.suspicions())
+        given = self._review.findings()
+        rows = frame.iter_rows(named=True)
+        no_type = {"contradiction": {"type": ""}}  # it is of several types
+        known = [given.get((*_stem(row | no_type.get(row["kind"], {})), f"{row['type']}#{row['key']}")) for row in rows]
+        return frame.with_columns(
+            fine=pl.Series([bool(one and one.mark) for one in known], dtype=pl.Boolean),
+            note=pl.Series([one.note or None if one else None for one in known], dtype=pl.String),
+        )
+
+    def _judged(self) -> dict[str, str]:
+        """Return how many rows of findings are judged, in words, by what names the findings in forms."""
+        given = self._review.findings()
+        stems: dict[tuple[str, ...], list[bool]] = {}
+        for name, known in given.items():
+            if known.mark or known.note:
+                stems.setdefault(name[:-1], []).append(bool(known.mark))
+        found = ((at, stems.get(_stem(one), [])) for at, one in self._all() if one["kind"] != "query")
+        return {
+            at: ", ".join(
+                f"{count} {word}" for count, word in ((sum(own), "fine"), (len(own) - sum(own), "with a note")) if count
+            )
+            for at, own in found
+            if own
+        }
 
     def report(self, request: Request) -> Response:
         """Return the findings that a person chose with their notes, their first rows and queries, as one file."""
@@ -245,10 +274,15 @@ class _Check:
                 filter(None, (note, f"{plural(len(fine), 'row')} judged fine left out." if fine else ""))
             )
         cells = {name: [cell(value) for value in rows[name].to_list()] for name in rows.columns}
+        if one["kind"] != "query":  # numbers of nodes say nothing outside this KB
+            keys = self._site.kb.stores.nodes.rows(rows["id"].to_list())
+            cells = {"key": [keys[node].key for node in rows["id"]], **cells}
+            del cells["id"]
         query = f"SQL: {' '.join(one['sql'].split())}"
         if one["kind"] == "query" and rows.height == _ROWS:
             query = f"The first {_ROWS} rows. {query}"
-        more = f"The first {_ROWS} of {one['number']:,} rows. " if one["number"] > _ROWS else ""
+        left = one["number"] - len(fine)
+        more = f"The first {_ROWS} of {left:,}{' other' if fine else ''} rows. " if left > _ROWS else ""
         return PageSection(heading, "\n\n".join(filter(None, (note, more + query))), pl.DataFrame(cells))
 
     def _pairs_of(self, kind: str) -> pl.DataFrame:

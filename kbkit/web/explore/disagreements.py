@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 ANNOTATOR = "kbkit_annotator"
 """The cookie with the name of the last annotator."""
+DECIDER = "kbkit_decider"
+"""The cookie with the name of the last person who decided."""
+YEAR = 365 * 24 * 3600
+"""Seconds that a browser keeps names."""
 _PATH = "/label/disagreements"
 
 
@@ -37,16 +41,22 @@ class _Disagreements:
 
     def page(self, request: Request) -> Response:
         """Show the nodes that annotators graded differently, to decide."""
-        who = links.text(request, "who") or annotator_of(request)
         found = self._shown(self._labels.disagreements())
+        who = links.text(request, "who") or unquote(request.cookies.get(DECIDER, ""))
+        if not who and annotator_of(request) not in {given.who for one in found for given in one["grades"]}:
+            who = annotator_of(request)  # one of those who differ has to say so
         decided = sum(one["decision"] is not None for one in found)
-        return self._site.page("label_apart.html", request, who=who, found=found, decided=decided, grades=GRADES)
+        page = self._site.page("label_apart.html", request, who=who, found=found, decided=decided, grades=GRADES)
+        if who and not links.is_foreign(request):
+            page.set_cookie(DECIDER, quote(who), YEAR, httponly=True, samesite="lax")
+        return page
 
     def _shown(self, found: list[Disagreement]) -> list[dict[str, Any]]:
         """Return disagreements as the templates show them, with the facts that annotators see."""
         shown = [{**one._asdict(), "hit": one.node._asdict()} for one in found]
-        for text in dict.fromkeys(one.query.text for one in found):
-            self._site.describe([one["hit"] for one in shown if one["query"].text == text], "text", text)
+        for query in {one.query.id: one.query for one in found}.values():
+            hits = [one["hit"] for one in shown if one["query"].id == query.id]
+            self._site.describe(hits, "text", self._labels.asked(query))
         return shown
 
     def decide(self, request: Request) -> Response:

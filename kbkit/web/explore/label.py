@@ -20,7 +20,7 @@ from kbkit.english.types import type_plural
 from kbkit.errors import KbError
 from kbkit.measures.files import write_gold
 from kbkit.web.explore import disagreements, links
-from kbkit.web.explore.disagreements import ANNOTATOR, annotator_of, given_of, grade_of
+from kbkit.web.explore.disagreements import ANNOTATOR, YEAR, annotator_of, given_of, grade_of
 from kbkit.web.explore.reading import first_type
 from kbkit.web.explore.site import is_part, said, status_of
 
@@ -44,7 +44,6 @@ _MOST_QUERIES = 200
 """Queries that are saved at once."""
 _TYPE = "kbkit_answers"
 """The cookie with the type of the answers of the last query."""
-_YEAR = 365 * 24 * 3600
 
 
 def routes(site: Site) -> list[Route]:
@@ -150,8 +149,8 @@ class _Label:
         """Draw a node to write a query for."""
         node = self._labels.draw(secrets.randbelow(2**31), links.text(request, "type"))
         typed = {name: links.text(request, name) for name in ("annotator", "q", "note", "type", "answers")}
-        address = links.page(_PATH, node=node, **typed) + ("" if typed["type"] else "&type=")  # not the last one
-        return RedirectResponse(address, 303, {"Cache-Control": "no-store"})
+        typed["type"] = typed["type"] or node.partition("#")[0]
+        return RedirectResponse(links.page(_PATH, node=node, **typed), 303, {"Cache-Control": "no-store"})
 
     def write(self, request: Request) -> Response:
         """Save a new query, and lead to its hits."""
@@ -215,7 +214,7 @@ class _Label:
         query = self._labels.query(request.path_params["number"])
         grades = self._labels.grades(annotator) if annotator else {}
         found = [self._shown(one, grades.get((query.id, one.reference))) for one in self._labels.candidates(query)]
-        self._site.describe(found, "text", query.text)
+        self._site.describe(found, "text", self._labels.asked(query))
         answers, added = links.number(request, "answers", 0, 0, 2**31), self._labels.last_added(query.id)
         for one in found:
             one["added"] = bool(answers) and one["reference"] in added
@@ -275,12 +274,8 @@ class _Label:
         annotator, given = form.get("annotator", ""), grade_of(form)
         if given is None:
             raise HTTPException(400, "No grade is chosen.")
-        query, grades = self._labels.query(number), self._labels.grades(annotator)
-        read = self._labels.read_answers(query) if form.get("of") == "reading" else None
-        for one in self._labels.candidates(query):
-            known = grades.get((number, one.reference))
-            if (known is None or known.mark is None) and (read is None or one.reference in read):
-                self._labels.give(number, one.reference, annotator, {"mark": given})
+        read = self._labels.read_answers(self._labels.query(number)) if form.get("of") == "reading" else None
+        self._labels.grade_rest(number, given, annotator, read)
         return _remembered(_to_query(number), annotator)
 
     def undo(self, request: Request) -> Response:
@@ -322,7 +317,7 @@ class _Label:
         [one] = [one for one in self._labels.candidates(query) if one.reference == node]
         known = None if problem else self._labels.grades(annotator).get((number, node))
         shown = self._shown(one, known)
-        self._site.describe([shown], "text", query.text)
+        self._site.describe([shown], "text", self._labels.asked(query))
         return self._site.page(
             "label_hit.html",
             request,
@@ -378,5 +373,5 @@ def _remembered(answer: Response, annotator: str, type: str | None = None) -> Re
     given = {ANNOTATOR: annotator or None, _TYPE: type}
     for name, value in given.items():
         if value is not None:
-            answer.set_cookie(name, quote(value), _YEAR, httponly=True, samesite="lax")
+            answer.set_cookie(name, quote(value), YEAR, httponly=True, samesite="lax")
     return answer

@@ -13,8 +13,10 @@ from starlette.responses import JSONResponse, Response
 
 from kbkit.display.render import clean
 from kbkit.english.headings import relation_label, relation_verb
+from kbkit.english.question_words import FUNCTION_WORDS
 from kbkit.errors import KbError
 from kbkit.graph.nodes import hub_degree
+from kbkit.stores.folding import caseless
 from kbkit.web.explore import links
 from kbkit.web.explore.graph import PALETTE, drawn_values, graphml
 from kbkit.web.explore.site import said, status_of
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
     from kbkit.graph.paths import GraphPath, Paths, PathStep, Place
     from kbkit.schema import Schema
+    from kbkit.stores.node_directory import NodeRow
     from kbkit.web.explore.site import Site
 
 _KEPT = 20
@@ -33,6 +36,8 @@ _LIMIT = 10
 """Default number of paths."""
 _CLOSE = 5
 """Names like one that is unknown."""
+_MOST_WORDS = 20
+"""Words of an unknown name in which names are looked for."""
 
 
 def routes(site: Site) -> list[Route]:
@@ -93,12 +98,22 @@ class _Paths:
                 nodes = self._site.kb.stores.nodes
                 same = {row.id: row for found in (nodes.by_key, nodes.by_name) for row in found(None, [asked[end]])[0]}
                 close = list(same.values())[:_CLOSE] or nodes.closest(asked[end], limit=_CLOSE)
+                close = close or self._inside(asked[end])
                 given = _address(asked) | _shortest(asked)
                 meant[asked[end]] = [
                     (row.type, row.key, row.name, links.page("/paths", **{**given, name: f"{row.type}#{row.key}"}))
                     for row in close
                 ]
         return meant
+
+    def _inside(self, text: str) -> list[NodeRow]:
+        """Return the nodes whose names a text contains, the longest first: *Germany* for *Germany's neighbours*."""
+        words = re.findall(r"[\w.&-]+", re.sub(r"['\u2019]s\b", "", text))[:_MOST_WORDS]
+        spans = [(at, at + size) for size in range(len(words), 0, -1) for at in range(len(words) - size + 1)]
+        named = [" ".join(words[start:end]) for start, end in spans]
+        named = [name for name in named if caseless(name) not in FUNCTION_WORDS]
+        found = {row.id: row for rows in self._site.kb.stores.nodes.by_name(None, named) for row in rows}
+        return list(found.values())[:_CLOSE]
 
     def data(self, request: Request) -> Response:
         """Return the drawing as the scripts read it."""

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
-import threading
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
 import anyio
-from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from kbkit.answers.errors import ExpressionError
-from kbkit.display.render import cell, chunks_of, clean
+from kbkit.display.render import cell, clean
 from kbkit.english.headings import LARGE, figure
 from kbkit.english.types import type_plural
 from kbkit.errors import KbError, QueryError
 from kbkit.executor import languages
 from kbkit.graph.titles import titles
-from kbkit.stores.sql_results import ResultBounds
-from kbkit.stores.threads import run
-from kbkit.web.explore import links, query_drawings
+from kbkit.web.explore import links, query_drawings, query_files
 from kbkit.web.explore.graph import graphml
 from kbkit.web.explore.query_drawings import ENDS, figures, node_columns
+from kbkit.web.explore.query_files import FILES, sent
 from kbkit.web.explore.query_results import (
     PAGE,
     VIEWS,
@@ -51,13 +46,7 @@ if TYPE_CHECKING:
 _AT_ONCE = 4
 """Queries that run at the same time; others wait."""
 _LONGEST = 50_000
-_FILE = ResultBounds(1_000_000, 256 * 10**6)
-"""Maximum rows of a file, and their size in memory."""
-_SLICE = 10_000
-"""Rows that are written to a file at once."""
-_CHUNK = 1 << 20
 _COMPLETED = 12
-_FILES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet", "json": "application/json"}
 _CHOICES = {
     "": "Any language",
     "sql": "SQL",
@@ -127,7 +116,7 @@ class _Query:
             answer = self._result(request, self._results.run(text, language), state)
         except KbError as error:  # its address can be kept, too
             answer = self._failed(request, error)
-        self._remember(answer, language, text)
+        self._remember(answer, state)
         return _addressed(answer, request, state)
 
     def view(self, request: Request) -> Response:
@@ -136,18 +125,16 @@ class _Query:
         state = ResultState.of(request, text, language)
         if not text or not is_part(request):
             return RedirectResponse(state.url(), 303)
-        runs = not self._results.has(text, language)
         try:
             answer = self._result(request, self._results.result(text, language), state)
         except KbError as error:
             answer = self._failed(request, error)
-        if runs:
-            self._remember(answer, language, text)
+        self._remember(answer, state)
         return _addressed(answer, request, state)
 
-    def _remember(self, answer: Response, language: str, text: str) -> None:
-        """Add a query to the history, and let the page show it."""
-        self.side.history.add(language, text)
+    def _remember(self, answer: Response, state: ResultState) -> None:
+        """Add a query with its view to the history, and let the page show it."""
+        self.side.remember(state)
         answer.headers["HX-Trigger-After-Settle"] = "known"
 
     def graph(self, request: Request) -> Response:
@@ -164,6 +151,7 @@ class _Query:
         """Return columns of a result for a chart."""
         _refuse_foreign(request)
         state, kept = self._asked_result(request)
+        self.side.remember(state)
         columns = [int(text) for text in links.texts(request, "column", 3) if text.isdecimal() and len(text) < 5]
         return JSONResponse(
             query_drawings.chart_content(self._site, kept, state, columns), headers={"Cache-Control": "no-store"}
@@ -181,9 +169,10 @@ class _Query:
         _refuse_foreign(request)
         text, language = _asked(request)
         kind = links.text(request, "format")
-        if kind not in _FILES:
-            raise HTTPException(400, f"Unknown format. Use {', '.join(_FILES)}.")
-        return self._file(ResultState.of(request, text, language), kind)
+        if kind not in FILES:
+            raise HTTPException(400, f"Unknown format. Use {', '.join(FILES)}.")
+        state = ResultState.of(request, text, language)
+        return sent(query_files.rows(self._results, state), kind, self._site.attachment(kind, text))
 
     def why(self, request: Request) -> Response:
         """Return the proof of an answer as a part of the page."""
@@ -246,7 +235,7 @@ class _Query:
             total=total,
             many=kept.is_cut,
             forms=forms_of(outcome, expression),
-            files=list(_FILES),
+            files=list(FILES),
             note=outcome.note,
             read_as="" if state.language else _READ_AS.get(outcome.language, ""),
             answered=_answered(expression, kept),
@@ -319,25 +308,6 @@ class _Query:
         values = {"message": said(error), "line": line, "column": column, "read_as": read_as}
         return self._site.page("query_error.html", request, answer.status_code, **values)
 
-    def _file(self, state: ResultState, kind: str) -> Response:
-        outcome, nodes = self._results.outcome(state.text, state.language, _FILE)
-        frame = outcome.frame
-        if frame is None:
-            raise KbError("The statement has no rows to save")
-        if frame.height > _FILE.rows:
-            hint = f"Use LIMIT, or save it with kbkit {outcome.language} KB QUERY -o FILE"
-            raise KbError(f"The result has more than {_FILE.rows:,} rows", hint)
-        if state.filters or state.order >= 0:
-            frame = frame[KeptResult(outcome, frame, nodes, is_cut=False).rows(state)]
-        file = _written(frame, kind)
-        headers = self._site.attachment(kind, state.text)
-        headers["Content-Length"] = str(file.seek(0, os.SEEK_END))
-        file.seek(0)
-        chunks = iter(lambda: file.read(_CHUNK), b"")
-        return StreamingResponse(
-            chunks, media_type=_FILES[kind], headers=headers, background=BackgroundTask(file.close)
-        )
-
 
 def _answered(expression: str, kept: KeptResult) -> str:
     """Return which part of an expression with steps the answers are; nothing for others."""
@@ -347,21 +317,6 @@ def _answered(expression: str, kept: KeptResult) -> str:
     named = ", ".join(map(type_plural, types[:5]))
     where = "where the arrows of the expression meet" if "<-" in expression else "the last part of the expression"
     return f"The answers are {where}{': ' * bool(named)}{named}"
-
-
-def _written(frame: pl.DataFrame, kind: str) -> IO[bytes]:
-    """Return a temporary file with all rows, so that a slow reader holds no memory."""
-    file = tempfile.TemporaryFile()  # noqa: SIM115 - closed when it is sent
-    stopped = threading.Event()
-
-    def write_slices() -> None:
-        for chunk in chunks_of(frame, kind, _SLICE):
-            if stopped.is_set():
-                return
-            file.write(chunk)
-
-    run(write_slices, stopped.set)
-    return file
 
 
 def _place(error: KbError, text: str) -> tuple[int, int]:

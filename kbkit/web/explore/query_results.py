@@ -201,10 +201,6 @@ class KeptResults:
                 self._kept.popitem(last=False)
         return result
 
-    def has(self, text: str, language: str) -> bool:
-        """Return whether the result of a query is kept."""
-        return (text, language) in self._kept
-
     def result(self, text: str, language: str) -> KeptResult:
         """Return the kept result of a query; run it if there is none."""
         with self._lock:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from kbkit.directory.query_history import QueryHistory
+from kbkit.directory.query_history import PastQuery, QueryHistory
 from kbkit.errors import KbError
 from kbkit.executor.examples import OWN_COLUMNS, ExampleStatement, NamedPart, examples, schema_parts
 from kbkit.executor.executor import Executor
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from starlette.routing import Route
 
     from kbkit.directory.saved_queries import SavedQuery
+    from kbkit.web.explore.query_results import ResultState
     from kbkit.web.explore.site import Site
 
 _NAMES = 60
@@ -78,7 +79,11 @@ class SidePane:
     def shown_queries(self) -> dict[str, Any]:
         """Return what the lists of queries show."""
         saved = [(known, _address(known)) for known in self._site.kb.workspace.queries.all()]
-        return {"saved": saved, "history": self.history.all(), "problem": ""}
+        return {"saved": saved, "history": [(known, _address(known)) for known in self.history.all()], "problem": ""}
+
+    def remember(self, state: ResultState) -> None:
+        """Add a query to the history, with how its result is shown."""
+        self.history.add(state.language, state.text, _view(state.url()))
 
     def save(self, request: Request) -> Response:
         """Save a query by a name, or delete it."""
@@ -92,7 +97,9 @@ class SidePane:
                 if not text:
                     raise KbError("There is no query to save", "Write one first")
                 language = form.get("language", "") or Executor(self._site.kb).language(text)
-                queries.save(form.get("name", "").strip(), language, text, _view(request))
+                queries.save(
+                    form.get("name", "").strip(), language, text, _view(request.headers.get("hx-current-url", ""))
+                )
         except KbError as error:
             problem = said(error)
         return self._site.page("query_known.html", request, **{**self.shown_queries(), "problem": problem})
@@ -103,14 +110,14 @@ class SidePane:
         return self.known(request)
 
 
-def _view(request: Request) -> str:
-    """Return how the page that sends a query shows its result: the parameters of its address but the query."""
-    shown = parse_qsl(urlsplit(request.headers.get("hx-current-url", "")).query)
+def _view(address: str) -> str:
+    """Return how the page at an address shows its result: the parameters but the query."""
+    shown = parse_qsl(urlsplit(address).query)
     return urlencode([(name, value) for name, value in shown if _OF_VIEW.fullmatch(name)])[:_LONGEST]
 
 
-def _address(known: SavedQuery) -> str:
-    """Return the address of a saved query, shown as it was saved."""
+def _address(known: SavedQuery | PastQuery) -> str:
+    """Return the address of a query, shown as it was."""
     view = {name: value for name, value in parse_qsl(known.view) if _OF_VIEW.fullmatch(name)}
     return links.page("/query", **{**view, "q": known.statement, "language": known.language})
 

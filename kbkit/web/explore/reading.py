@@ -96,6 +96,9 @@ class _Reading:
         known = reply(read, closest=_OTHERS)
         if not asks and known.is_answered and missed:
             known = _unanswered(known, read, missed)
+        is_name = bool(len(self._site.kb.stores.nodes.called(question)))
+        if is_name and not asks and not known.is_answered:
+            return self._site.page("nothing.html", request)
         within = links.text(request, "within", 10_000)
         known, filtered = self._filtered(known, within) if within and known.is_answered else (known, True)
         return self._site.page(
@@ -103,10 +106,12 @@ class _Reading:
             request,
             reply=known,
             value=_value(known),
+            rows=self._rows(known),
+            shown=MAX_PROOFS,
             filtered=filtered,
             within=within,
             is_question=asks or (is_prose and not missed and not all("#" in one.meaning for one in read.matches)),
-            is_name=bool(len(self._site.kb.stores.nodes.called(question))),
+            is_name=is_name,
             ends=self._ends(read),
             asks_paths=bool(_ASKS_PATHS.search(question)),
             decisive=_decisive(known),
@@ -114,6 +119,17 @@ class _Reading:
             conditions=list(dict.fromkeys(map(str, _conditions(parse(known.expression))))) if known.is_answered else [],
             values={one.expression for one in known.others if isinstance(parse(one.expression), Aggregate)},
         )
+
+    def _rows(self, known: AskReply) -> list[tuple[str, str, str, str]]:
+        """Return the values of nodes in a reply, such as numbers by genre: type, key and name of the node, values."""
+        kinds = {kind.name for kind in self._site.kb.schema.node_types}
+        rows = known.value if isinstance(known.value, list) else []
+        if not all(isinstance(row, tuple) and len(row) > 2 and str(row[0]).partition("#")[0] in kinds for row in rows):
+            return []
+        return [
+            (*reference.split("#", 1), name, ", ".join(cell(figure("", value)) for value in values))
+            for reference, name, *values in rows
+        ]
 
     def _filtered(self, known: AskReply, within: str) -> tuple[AskReply, bool]:
         """Return the reply with the answers that a filter keeps, and whether it applies to these."""

@@ -35,6 +35,7 @@ _CHOICES = {
     reviews.NODES: "nodes of its own",
     reviews.OMIT: "left out",
 }
+_DATES = {"dmy": "date, 3/4 is 3 April", "mdy": "date, 3/4 is 4 March", "year": "year"}
 _OFFERS = {
     "column": "link to",
     "key": "use as key:",
@@ -79,6 +80,7 @@ class _Review:
             "guesses": [] if self._is_building() else self._review.guesses(),
             "offers": _OFFERS,
             "choices": _CHOICES,
+            "dates": _DATES,
             "fixed": _FIXED,
             "problem": problem or said(self._problem),
             "building": self._is_building(),
@@ -173,7 +175,7 @@ def _drawing(review: IngestReview) -> Drawing:
     edge_kinds = {"head": pl.Int64, "relation": pl.String, "tail": pl.Int64}
     return Drawing(
         review.out.stem,
-        f"{plural(len(nodes), 'type')} with the numbers of rows or values, {plural(len(edges), 'link')}",
+        f"{plural(len(nodes), 'type')} with the numbers of their nodes, {plural(len(edges), 'link')}",
         0,
         pl.DataFrame(nodes, node_kinds, orient="row"),
         pl.DataFrame(edges, edge_kinds, orient="row"),

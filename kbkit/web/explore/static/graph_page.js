@@ -44,7 +44,9 @@ kbkit.showGraph = (stage) => {
   function draw(data, keep) {
     const before = new Map();
     const first = !graph;
+    const former = graph && { styles: graph.styles, spots: new Map() };
     if (graph) {
+      if (graph.layout === "force") graph.spots.forEach(([dot, at]) => dot.data("i") !== undefined && former.spots.set(graph.data.nodes[dot.data("i")].key, at));
       graph.dots().forEach((dot) => {
         if (dot.data("i") !== undefined) before.set(graph.data.nodes[dot.data("i")].key, { ...dot.position() });
       });
@@ -52,7 +54,7 @@ kbkit.showGraph = (stage) => {
     }
     const fresh = byId("graph").cloneNode(false);
     byId("graph").replaceWith(fresh);
-    graph = new kbkit.Graph(fresh, data, { selected: select, full: (group) => go(group.more), layout: layoutOf(), styled: true });
+    graph = new kbkit.Graph(fresh, data, { selected: select, full: (group) => go(group.more), layout: layoutOf(), styled: true, former });
     if (first) restore(data);
     else {
       data.nodes.forEach(({ key, parent }, i) => {
@@ -69,6 +71,7 @@ kbkit.showGraph = (stage) => {
       element("a", { href: data.graphml }, "GraphML"),
       element("p", { class: "soft", id: "as-shown", hidden: "" }, "The pictures are as on the screen, where what is not chosen is faint."),
     );
+    graph.cy.on("resize", tellColumns);
     showControls(data);
     look();
     tellColumns();
@@ -83,7 +86,7 @@ kbkit.showGraph = (stage) => {
     const told = byId("columns");
     if (!told) return;
     told.hidden = !graph.columns(graph.lines()).size;
-    told.textContent = `The relation ${graph.tall ? "beside a row" : "above a column"} is that of its lines without a name; where another name has no room, the list has it.`;
+    told.textContent = `The relation ${graph.isTall() ? "beside a row" : "above a column"} is that of its lines without a name; where another name has no room, the list has it.`;
   }
 
   // What the file of a drawing says around it: the title, what is shown, the legend and the paths of the page, and the KB.
@@ -194,7 +197,7 @@ kbkit.showGraph = (stage) => {
     filters.closest("details").querySelector("summary").classList.toggle("on", graph.isFiltered());
     const some = (on, all, name) => `${on.toLocaleString("en")} of ${all.toLocaleString("en")} ${name}`;
     const joined = data.edges.filter(({ s, t }, e) => graph.visible[s] && graph.visible[t] && graph.relationsOf(e).length).length;
-    summary.textContent = graph.isFiltered() ? `${some(graph.visible.filter(Boolean).length, data.nodes.length, "nodes")}, ${some(joined, data.edges.length, "lines")}` : data.summary;
+    summary.textContent = graph.isFiltered() ? `${some(graph.visible.filter(Boolean).length, data.nodes.length, "nodes")}, ${some(joined, data.edges.length, "edges")}` : data.summary;
     if (data.more) summary.append(" ", element("button", { type: "button", class: "small", click: () => {
       keep("nodes", [data.more]);
       summary.textContent = "Loading \u2026";

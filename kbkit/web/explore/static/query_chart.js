@@ -38,9 +38,10 @@ globalThis.kbkit_drawChart = (form) => {
     const transform = [];
     const count = { aggregate: "count", title: "rows" };
     const logged = (axis, name) => (axis?.kind === "number" && log.includes(name) ? { scale: { type: "log" }, axis: { gridOpacity: 0.4 } } : {});
-    const from = mark === "point" || mark === "line" ? { scale: { zero: false } } : {}; // a year is far from 0
-    const across = field(x, "x", { ...year(x), ...from, ...(y !== null ? logged(x, "x") : {}), ...(y === null && x.kind === "number" ? { bin: { maxbins: 30 } } : {}) });
-    let along = y === null ? { ...count, ...(log.includes("y") ? { scale: { type: "log" } } : {}) } : field(y, "y", { ...year(y), ...logged(y, "y") });
+    const near = { zero: false, ...(mark === "point" ? { padding: 8 } : {}) }; // values may be far from 0, such as years
+    const from = (axis) => (axis.kind !== "text" && ["point", "line"].includes(mark) ? { scale: near } : {});
+    const across = field(x, "x", { ...year(x), ...from(x), ...(y !== null ? logged(x, "x") : {}), ...(y === null && x.kind === "number" ? { bin: { maxbins: 30 } } : {}) });
+    let along = y === null ? { ...count, ...(log.includes("y") ? { scale: { type: "log" } } : {}) } : field(y, "y", { ...year(y), ...(mark === "point" ? from(y) : {}), ...logged(y, "y") });
     if (y !== null && total) along = { ...along, aggregate: total, title: `${total} of ${y.name}` };
     if (x.kind === "text" && y?.kind !== "text" && !["boxplot", "arc"].includes(mark)) {
       const counted = y === null ? { op: "count", as: "size" } : { op: total || "max", field: "y", as: "size" };
@@ -109,7 +110,7 @@ globalThis.kbkit_drawChart = (form) => {
     if (!fields.length) return void (note.textContent = "The result has no columns.");
     const chosen = settings();
     const used = [chosen.x, chosen.y, chosen.colour].filter(Boolean);
-    const address = new URL(form.dataset.chart, location);
+    const address = chosenAt(form.dataset.chart);
     for (const { place: column } of used) address.searchParams.append("column", column);
     const answer = await fetch(address, { headers: { "HX-Request": "true" } }).catch(() => null);
     if (mine !== wanted) return;
@@ -189,12 +190,18 @@ globalThis.kbkit_drawChart = (form) => {
     place.classList.toggle("leads", item?.datum?.key !== undefined && /click/.test(note.textContent));
   }
 
-  function keep() {
-    const address = new URL(form.dataset.address, location);
+  // An address with what is chosen in the form.
+  function chosenAt(start) {
+    const address = new URL(start, location);
     for (const name of ["mark", "x", "y", "colour", "total", "log"]) {
       if (form.elements[name].value) address.searchParams.set(name, form.elements[name].value);
       else address.searchParams.delete(name);
     }
+    return address;
+  }
+
+  function keep() {
+    const address = chosenAt(form.dataset.address);
     history.replaceState({ htmx: true }, ""); // Back loads the chart before
     history.pushState({ htmx: true }, "", address);
   }
