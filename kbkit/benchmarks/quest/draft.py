@@ -14,6 +14,7 @@ import polars as pl
 from kbkit.answers.sample_sets import SampleRequest
 from kbkit.benchmarks.document_files import titles
 from kbkit.benchmarks.documents import types_with_text
+from kbkit.benchmarks.duplicates import Spread
 from kbkit.benchmarks.fit_nodes import mixed_types, nameless_types
 from kbkit.benchmarks.incomplete import subject_type
 from kbkit.benchmarks.left_out import left_out_words
@@ -178,7 +179,8 @@ class QueryDrafts:
         for number, (domain, shape, wanted) in enumerate(self._wanted()):
             seed = int(np.random.SeedSequence([s.seed, number]).generate_state(1)[0])
             request = SampleRequest(_RESERVE * wanted + 20, seed, s.min_answers, s.max_answers, constraints=s.bounds())
-            drawn = sample.draw(self.by_domain[domain], shape, request, wanted, uses[domain], scale=s.scale)
+            of_mould = Spread(s.count, s.alike).of_mould
+            drawn = sample.draw(self.by_domain[domain], shape, request, wanted, uses[domain], of_mould, scale=s.scale)
             samples.append((domain, wanted, drawn))
             if len(drawn.queries) < wanted:
                 reason = sample.binding(self.by_domain[domain], shape, request)

@@ -87,24 +87,27 @@ def draw(
     request: SampleRequest,
     wanted: int,
     uses: Counter[int],
+    of_mould: int,
     *,
     scale: bool = False,
 ) -> ShapeSample:
     """Draw up to ``request.count`` queries of a shape: the first ``wanted``, then a reserve.
 
     Categories are spread over the queries; ``uses`` counts their uses in all shapes. With ``scale``, bounds on sizes
-    are halved until there are a few more queries than ``wanted``.
+    are halved until there are a few more queries than ``wanted``, of which ``of_mould`` have the same families.
     """
     best: tuple[Candidates, SampleRequest] | None = None
     for scaled in _scaled(request) if scale else [request]:
         drawn = candidates(categories, shape, scaled)
         if best is None or len(drawn.rows) > len(best[0].rows):
             best = drawn, scaled
-        if len(drawn.rows) > wanted * _SLACK and _are_varied(drawn.rows, wanted):
+        if len(drawn.rows) > wanted * _SLACK and _are_varied(categories, drawn.rows, wanted, of_mould):
             break
     assert best is not None
     (rows, answers, more), used = best
     assert used.constraints is not None
+    order = np.argsort(_turns(categories, rows), kind="stable")
+    rows, answers = rows[order], answers[order]
     queries = [
         Combination(tuple(rows[i].tolist()), tuple(answers.indices[answers.indptr[i] : answers.indptr[i + 1]].tolist()))
         for i in _varied(rows, wanted, request.count, uses)
@@ -112,8 +115,20 @@ def draw(
     return ShapeSample(shape, queries, len(rows), more, used.constraints)
 
 
-def _are_varied(rows: NDArray[np.int32], wanted: int) -> bool:
-    """Return whether as many queries as are wanted can name each category a few times only."""
+def _turns(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return for each row how many rows before it combine the same families."""
+    import polars as pl
+
+    families = np.unique([item.family for item in categories.items], return_inverse=True)[1][rows]
+    mould = pl.DataFrame(np.sort(families, axis=1))
+    return mould.select(turn=pl.int_range(pl.len()).over(mould.columns))["turn"].to_numpy()
+
+
+def _are_varied(categories: Categories, rows: NDArray[np.int32], wanted: int, of_mould: int) -> bool:
+    """Return whether as many queries as are wanted can combine the same families, and name each category, a few times
+    only.
+    """
+    rows = rows[_turns(categories, rows) < of_mould] if rows.shape[1] > 1 else rows
     few = len(_varied(rows, wanted, wanted, Counter(), _USES[:1]))
     return few >= wanted and bool(2 * np.bincount(rows.ravel()).max() <= len(rows))
 

@@ -73,7 +73,8 @@ class StagesRun(StagesInput):
         if self.calls:
             return list(complete[: self.settings.count])
         kept = selection.with_few_mentions(complete, self.settings.count)
-        return selection.selected(kept, self.templates, self.settings.count, self.target, self.max_answers)
+        s = self.settings
+        return selection.selected(kept, self.templates, s.count, self.target, self.max_answers, s.alike)
 
     # -- stage 2 ------------------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kbkit.benchmarks.dataset import ABOUT, QUERIES
+from kbkit.benchmarks.duplicates import Spread
 from kbkit.benchmarks.fit_nodes import nameless_types
 from kbkit.benchmarks.left_out import REASON, LeftOutWords, left_out_words
 from kbkit.benchmarks.pipeline import Output, Pipeline, Progress, Row, Stage, listed, remove
@@ -132,6 +133,7 @@ class _Run:
             "count": s.count,
             "seed": s.seed,
             "tokens": s.tokens,
+            "alike": s.alike,
             "questions": [{"name": path.name, **fingerprint(_file_of(path))} for path in s.questions],
             "model_rows": s.model_rows if self.calls else 0,
             "leave_out": self.words.about,
@@ -148,9 +150,14 @@ class _Run:
         """The questions of each KB."""
         return [_KbQuestions(self, kb) for kb in self.kbs]
 
-    def gathering(self, count: int, left_out: Counter[str]) -> Gathering:
+    def gathering(self, count: int, left_out: Counter[str], spread: Spread | None = None) -> Gathering:
         """Return what a maker needs for up to ``count`` instances."""
-        return Gathering(count, self.settings.seed, self.words, left_out, self.progress)
+        return Gathering(count, self.settings.seed, self.words, left_out, self.progress, spread)
+
+    @cached_property
+    def spreads(self) -> dict[str, Spread]:
+        """What the new instances of each form have in common."""
+        return {form: Spread(self.settings.count, self.settings.alike) for form in FORMS}
 
     def rows(self, form: str) -> list[Made]:
         """Return the rows of a form: its instances, and the reasons for which questions were left out."""
@@ -213,7 +220,7 @@ class _KbQuestions:
 
     def new(self, form: str, wanted: int, reasons: Counter[str]) -> list[Instance]:
         """Return instances of the questions of datasets, or of new questions if no questions are given."""
-        settings, gathering = self.run.settings, self.run.gathering(wanted, reasons)
+        settings, gathering = self.run.settings, self.run.gathering(wanted, reasons, self.run.spreads[form])
         datasets = tuple(path for path in settings.questions if path.is_dir())
         if not self._is_made(form, datasets):
             return []
