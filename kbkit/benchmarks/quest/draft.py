@@ -27,6 +27,7 @@ from kbkit.benchmarks.quest.families import answer_type, families, family_of
 from kbkit.benchmarks.quest.grammar import Shape, grammar
 from kbkit.benchmarks.quest.label import QueryAnswer
 from kbkit.benchmarks.quest.settings import QuestSettings
+from kbkit.english.relations import REMEDY, unworded
 from kbkit.errors import BadInputError, KbError, Option, UnknownNameError
 from kbkit.kb import KnowledgeBase
 
@@ -205,6 +206,8 @@ class QueryDrafts:
         more = f" and {len(reasons) - _LISTED:,} more" if len(reasons) > _LISTED else ""
         left_out = f". Left out: categories {'; '.join(reasons[:_LISTED])}{more}" if reasons else ""
         hint = ("Add ", Option("category_file", "FILE"), ", or use other types")
+        if unworded(self.kb.schema):
+            hint = (f"{REMEDY}, or add ", Option("category_file", "FILE"))
         return KbError(f"No query has answers of which the KB is sure to hold all{left_out}", *hint)
 
     def _wanted(self) -> Iterator[tuple[str, Shape, int]]:

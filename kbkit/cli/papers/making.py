@@ -65,7 +65,7 @@ def _stark_lines(made: NewDataset) -> Sequence[str]:
         f" {report['candidates']:g} candidates each"
     ]
     if report["queries"] < report["wanted"]:
-        lines.append(_fewer(report, "queries", "Add templates, or raise --max-candidates"))
+        lines.append(_fewer(report, "queries", "Add templates"))
     lines += _target_lines(report)
     lines.append(
         f"Requirements: {plural(report['phrases'], 'phrase')} of texts, {plural(report['conditions'], 'attribute')};"
@@ -90,8 +90,10 @@ def _fewer(report: Mapping[str, Any], things: str, more: str) -> str:
     alike = report.get("alike")
     if not alike:
         return f"Fewer than {report['wanted']:,} {things}: {more[0].lower()}{more[1:]}"
-    kinds = f"{plural(alike['moulds'], 'kind')} found, and of a kind, whose {things} differ in names alone, {alike['most']:,}"
-    return f"Fewer than {report['wanted']:,} {things}: {kinds} at most. {more}, or raise --max-alike"
+    kinds = (
+        f"{plural(alike['moulds'], 'kind')} found, and of a kind at most {alike['most']:,}, which differ in names alone"
+    )
+    return f"Fewer than {report['wanted']:,} {things}: {kinds}. {more}, or raise --max-alike"
 
 
 def _target_lines(report: dict[str, Any]) -> list[str]:
