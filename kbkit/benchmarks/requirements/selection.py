@@ -14,7 +14,7 @@ from kbkit.benchmarks.pipeline import Item
 from kbkit.benchmarks.requirements import relational
 from kbkit.benchmarks.requirements.answer_counts import ONE_OR_SEVERAL, Share, Target, select
 from kbkit.benchmarks.requirements.fuse import FusedQuery
-from kbkit.benchmarks.requirements.phrases import DESCRIPTIONS, is_list_field
+from kbkit.benchmarks.requirements.phrases import is_list_field
 from kbkit.benchmarks.requirements.relational import Grounding
 from kbkit.benchmarks.requirements.suggested import SUGGEST
 from kbkit.benchmarks.requirements.textual import Requirement, TextProperty
@@ -39,21 +39,6 @@ _NAMED, _NAMES = 2, 25
 """A thing is named by 2 queries, or by one in 25 of a large dataset."""
 _RUN = 5
 """Number of words in a row that are a quotation."""
-
-
-def with_few_mentions(complete: Sequence[Item], count: int) -> list[Item]:
-    """Return drafts without those that ask for what a description mentions, if enough others are left."""
-    mentions = [query.id for query in complete if any(is_mention(one) for one in query[Requirement].properties)]
-    most = max(0, count - (len(complete) - len(mentions)))
-    left_out = {*mentions[most:]}
-    return [query for query in complete if query.id not in left_out]
-
-
-def is_mention(required: TextProperty) -> bool:
-    """Return whether a requirement is that a description mentions something."""
-    if required.condition or not required.forms.keys().isdisjoint(("one", "lead")):
-        return False
-    return _field(required) in DESCRIPTIONS
 
 
 def selected(

@@ -16,6 +16,7 @@ from typing import Any
 from kbkit.benchmarks.dataset import ABOUT, QUERIES
 from kbkit.benchmarks.duplicates import Spread
 from kbkit.benchmarks.fit_nodes import nameless_types
+from kbkit.benchmarks.incomplete import few_listed
 from kbkit.benchmarks.left_out import REASON, LeftOutWords, left_out_words
 from kbkit.benchmarks.pipeline import Output, Pipeline, Progress, Row, Stage, listed, remove
 from kbkit.benchmarks.recorded import generation, models, origin
@@ -104,6 +105,7 @@ def _remedy(kbs: Sequence[KnowledgeBase]) -> tuple[Any, ...]:
     nameless = sorted(name for kb in kbs for name in nameless_types(kb))
     hints = [f"Give nodes of type {nameless[0]} names in the recipe (column 'name' of load.sql)"] if nameless else []
     hints += [REMEDY] if any(unworded(kb.schema) for kb in kbs) else []
+    hints += [more for more in map(few_listed, kbs) if more][:1]
     return (". ".join(hints),) if hints else _HINT
 
 
