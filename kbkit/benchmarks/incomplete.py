@@ -184,7 +184,9 @@ def _holds_some(kb: KnowledgeBase, node_type: str | None) -> bool:
     """Return whether a KB of statements, such as a part of Wikidata, has so few entities of a kind that it is no list
     of them: not all countries of Europe.
     """
-    return bool(node_type) and "statements" in kb.schema.extra_tables and kb.schema.type(node_type).members < _LISTED
+    if node_type is None or "statements" not in kb.schema.extra_tables:
+        return False
+    return kb.schema.type(node_type).members < _LISTED
 
 
 def few_listed(kb: KnowledgeBase) -> str:

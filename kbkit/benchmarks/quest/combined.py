@@ -335,7 +335,8 @@ def acquainted(categories: Categories) -> NDArray[np.int32]:
     if groups is None:
         return found[0]
     of_people = [family.id for family in groups.families if categories.known[family.id].of_people]
-    families, matrix = np.array(_families(categories), object), categories.sets.matrix
+    matrix: Any = categories.sets.matrix
+    families = np.array(_families(categories), object)
     for family in (one for one in of_people if categories.known[one].mean < _ONE):
         others = [at for at, one in enumerate(groups.families) if one.id in of_people and one.id != family]
         joined: Any = groups.matrix[np.flatnonzero(np.isin(groups.families_of, others))].T.tocsr()

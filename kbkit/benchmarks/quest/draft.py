@@ -205,7 +205,7 @@ class QueryDrafts:
         ]
         more = f" and {len(reasons) - _LISTED:,} more" if len(reasons) > _LISTED else ""
         left_out = f". Left out: categories {'; '.join(reasons[:_LISTED])}{more}" if reasons else ""
-        hint = ("Add ", Option("category_file", "FILE"), ", or use other types")
+        hint: tuple[Any, ...] = ("Add ", Option("category_file", "FILE"), ", or use other types")
         if unworded(self.kb.schema):
             hint = (f"{REMEDY}, or add ", Option("category_file", "FILE"))
         return KbError(f"No query has answers of which the KB is sure to hold all{left_out}", *hint)

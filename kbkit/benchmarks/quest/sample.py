@@ -190,7 +190,8 @@ def _drawn(categories: Categories, shape: Shape, request: SampleRequest) -> tupl
     if is_union and rows.shape[1] == 2:  # few of those drawn at random are of people who have to do with each other
         assert request.constraints is not None
         pairs = acquainted(categories)
-        sizes = np.diff(categories.sets.matrix.indptr)
+        matrix: Any = categories.sets.matrix
+        sizes = np.diff(matrix.indptr)
         pairs = pairs[(sizes[pairs] >= request.constraints.union_sides_from).all(axis=1)]
         order = np.random.default_rng(request.seed).permutation(len(pairs))[: request.count]
         rows = np.concatenate([rows, pairs[order]])
