@@ -90,9 +90,7 @@ def _fewer(report: Mapping[str, Any], things: str, more: str) -> str:
     alike = report.get("alike")
     if not alike:
         return f"Fewer than {report['wanted']:,} {things}: {more[0].lower()}{more[1:]}"
-    kinds = (
-        f"{plural(alike['moulds'], 'kind')} found, and of a kind at most {alike['most']:,}, which differ in names alone"
-    )
+    kinds = f"{plural(alike['moulds'], 'kind')} found, of each {alike['most']:,} at most"
     return f"Fewer than {report['wanted']:,} {things}: {kinds}. {more}, or raise --max-alike"
 
 

@@ -165,8 +165,9 @@ class TextDrafter:
         things = [one for one in things if not (contains(one, hidden) or shares_stem(one, names))]
         most = max(1, _COMMON_THING * len(self._rows))
         things = [one for one in things if names_thing(one) or len(self._holders((head_of(one),))) <= most]
-        for first, second in combinations(things, 2):
-            if self._holders((first, second)) == [row] and not (is_general(first) and is_general(second)):
+        own = [names_thing(one) or (not is_general(one) and len(self._holders((head_of(one),))) == 1) for one in things]
+        for (first, is_own), (second, is_own_too) in combinations(zip(things, own, strict=True), 2):
+            if self._holders((first, second)) == [row] and (is_own or is_own_too):
                 word = _FAMOUS[(row + len(first)) % len(_FAMOUS)]
                 yield _Described(f"the {self._noun} {word} for {second} and {first}", (first, second))
 
