@@ -48,8 +48,8 @@ _ONE = 1.05
 def deniable(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return the rows whose last category a question may deny.
 
-    It may not if it is a label, if the values of its family are incomplete, or if it is a genre or a person and the
-    others are not: *made in Peru but not directed by Jane Doe* is not plausible. A job is denied of people with another
+    It may not if it is a label, if the values of its family are incomplete, if it is a genre or a person and the others
+    are not, or a person of works: *made in Peru but not directed by Jane Doe* is not plausible. A job is denied of people with another
     job only: *citizens of Peru who are not film directors* is not plausible. Nor is anything denied of what has a
     label, if there are other rows: *tagged 'king' but no adventures* asks for two lists of words.
     """
@@ -60,7 +60,8 @@ def deniable(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int3
     genre = are_genres(categories)
     jobs = np.array([not divided(item.phrase)[1] and are_people(item.phrase) for item in categories.items])
     last, others = rows[:, -1], rows[:, :-1]
-    fit_here = fit[last] & (~people[last] | people[others].any(axis=1)) & (~jobs[last] | jobs[others].any(axis=1))
+    may_deny_people = people[others].any(axis=1) & (not _are_works(categories))  # sources lack some writers
+    fit_here = fit[last] & (~people[last] | may_deny_people) & (~jobs[last] | jobs[others].any(axis=1))
     fit_here &= ~genre[last] | genre[others].any(axis=1)
     labels = np.array([one is not None and one.are_labels for one in known], bool)
     kept: NDArray[np.int32] = rows[fit_here]
