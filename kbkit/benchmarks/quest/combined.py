@@ -49,9 +49,9 @@ def deniable(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int3
     """Return the rows whose last category a question may deny.
 
     It may not if it is a label, if the values of its family are incomplete, if it is a genre or a person and the others
-    are not, or a person of works: *made in Peru but not directed by Jane Doe* is not plausible. A job is denied of people with another
-    job only: *citizens of Peru who are not film directors* is not plausible. Nor is anything denied of what has a
-    label, if there are other rows: *tagged 'king' but no adventures* asks for two lists of words.
+    are not, or a person of works: *made in Peru but not directed by Jane Doe* is not plausible. A job is denied of
+    people with another job only: *citizens of Peru who are not film directors* is not plausible. Nor is anything denied
+    of what has a label, if there are other rows: *tagged 'king' but no adventures* asks for two lists of words.
     """
     known = [categories.known.get(item.family) for item in categories.items]
     people = np.array([one is not None and one.of_people for one in known])
