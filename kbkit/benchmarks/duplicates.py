@@ -5,18 +5,40 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
+
+from kbkit.assets.operations import Setting
 
 NEAR = 0.7
 """Least similarity of near duplicates: the fraction of the sequences of three words that two texts share (Jaccard)."""
 _SEQUENCE = 3
 _SAME, _SAME_OF_OTHERS = 0.5, 0.6
 """Minimum Jaccard similarity of the answers of near duplicates: of queries that name a common entity, and of others."""
-_MOULDS, _NAMES, _FEW, _NAMED = 5, 25, 3, 2
-"""One in so many queries has one mould, or names one thing; and the numbers up to which small datasets may."""
+_ALIKE, _FEW = 25, 2
+"""One in so many queries has one mould, or names one thing; small datasets have up to two."""
+_TOLD, _FEW_TOLD = 5, 3
+"""The same for the moulds of queries on texts, which say different things."""
+_LOOKUPS = 10
+"""One in so many queries has a single condition."""
 _COMMON = 60
 """Sequences in more texts than this find no candidates: they belong to a frame such as "Could you give me"."""
 _WORD = re.compile(r"\w+")
+_LIST = re.compile(r"\([\s,]+\)")
+_VALUE = re.compile(r'"(?:[^"\\]|\\.)*"|#\S+|\b\d[\d.,]*')
+_SQL_VALUE = re.compile(r"'(?:[^']|'')*'|\b\d[\d.,]*")
+
+
+Alike = Annotated[
+    int,
+    Setting(
+        "Maximum number that differ in what they name alone (default: 2, or one in 25).",
+        least=1,
+        name="max_alike",
+        noun="number of like questions",
+        rare=True,
+    ),
+]
+"""The setting of all makers."""
 
 
 class Duplicate(NamedTuple):
@@ -81,22 +103,49 @@ class DistinctQueries:
 class Spread:
     """Bounds on what the queries of a dataset have in common, so that no reader sees one of them again and again.
 
-    Of ``count`` queries, at most a fifth have one mould, such as a shape and its relations, and at most 2 (of large
-    datasets, one in 25) name the same thing.
+    Of ``count`` queries, at most 2 (of large datasets, one in 25), or ``most``, have one mould: a shape and its
+    relations, so that they differ in what they name alone. As many name the same thing. A fifth may have one mould if
+    they are on texts, too, and a tenth have a single condition.
     """
 
-    def __init__(self, count: int) -> None:
-        self._of_mould, self._of_name = max(_FEW, -(-count // _MOULDS)), max(_NAMED, count // _NAMES)
+    def __init__(self, count: int, most: int | None = None) -> None:
+        self.of_mould = most or max(_FEW, count // _ALIKE)
+        self.of_text = max(self.of_mould, _FEW_TOLD, -(-count // _TOLD))
+        self.of_lookups = max(self.of_mould, count // _LOOKUPS)
+        self._of_name = max(_FEW, count // _ALIKE)
         self._moulds: Counter[Hashable] = Counter()
         self._names: Counter[Hashable] = Counter()
+        self._lookups = 0
 
-    def add(self, mould: Hashable, names: Collection[Hashable]) -> bool:
+    def fits(
+        self, mould: Hashable, names: Collection[Hashable], *, on_text: bool = False, is_lookup: bool = False
+    ) -> bool:
+        """Return whether there are not yet enough queries of a kind."""
+        most = self.of_text if on_text else self.of_mould
+        is_full = self._moulds[mould] >= most or any(self._names[name] >= self._of_name for name in names)
+        return not is_full and not (is_lookup and self._lookups >= self.of_lookups)
+
+    def add(
+        self, mould: Hashable, names: Collection[Hashable], *, on_text: bool = False, is_lookup: bool = False
+    ) -> bool:
         """Add a query; return False if there are enough of its kind."""
-        if self._moulds[mould] >= self._of_mould or any(self._names[name] >= self._of_name for name in names):
+        if not self.fits(mould, names, on_text=on_text, is_lookup=is_lookup):
             return False
         self._moulds[mould] += 1
         self._names.update(names)
+        self._lookups += is_lookup
         return True
+
+    def about(self) -> dict[str, int]:
+        """Return the number of moulds of the queries, and how many may have one, for a report."""
+        return {"moulds": len(self._moulds), "most": self.of_mould}
+
+
+def mould_of(query: str, *, is_sql: bool = False) -> str:
+    """Return an expression, or a query in SQL, without its names and numbers: what questions have in common that differ
+    in these alone.
+    """
+    return _LIST.sub("()", (_SQL_VALUE if is_sql else _VALUE).sub("", query))
 
 
 def _are_near(

@@ -28,6 +28,7 @@ from kbkit.benchmarks.fit_nodes import (
     merged_nodes,
 )
 from kbkit.english.markers import is_marker
+from kbkit.english.relations import Link
 from kbkit.english.roles import is_untyped, tail_noun
 from kbkit.english.types import WORKS, are_people, type_noun
 from kbkit.english.words import is_person
@@ -45,6 +46,11 @@ _EACH = 10
 """Mean number of things of a category, such as a genre."""
 _SHORT_LIST = 3
 """Mean number of values up to which a list, such as the official languages of a country, is probably whole."""
+
+_LISTED = 100
+"""Minimum number of entities of a kind for a list of them."""
+_CAST, _FEATURES = 5, frozenset(("features", "stars", "has {} as an actor", "has {} as a cast member"))
+"""Mean number of actors of works up to which only the notable ones are known; and verb phrases of works with actors."""
 
 _OFTEN = 0.1
 """Fraction of the things of a person that must be among the answers to suggest that another one is."""
@@ -136,6 +142,8 @@ def truncated(kb: KnowledgeBase, root: Operator) -> str:
         ways = [(move.relation, move.forward) for move in hop.moves]
         back = [(move.relation, not move.forward) for move in hop.moves]
         is_open = not open_properties(kb).isdisjoint(name for name, _ in ways)
+        is_open |= _holds_some(kb, hop.type) and not all(forward for _, forward in ways)
+        is_open |= _has_other_types(kb, hop.source.type, ways)
         if is_open or is_truncated(kb, hop.source.type, hop.type, ways) or _has_main_alone(kb, hop.type, back):
             return hop.moves[0].relation
     return ""
@@ -166,8 +174,55 @@ def is_truncated(kb: KnowledgeBase, node_type: str | None, other: str | None, wa
     Those of a node that a label, such as a keyword, is on do not count where the label is given.
     """
     steps = list(ways)
+    if any(_is_short_cast(kb, name) for name, _ in steps):
+        return True
     back = [(relation, not forward) for relation, forward in steps]
     return lists_cut(kb, node_type, steps) or (not is_marker(node_type or "") and lists_cut(kb, other, back))
+
+
+def _holds_some(kb: KnowledgeBase, node_type: str | None) -> bool:
+    """Return whether a KB of statements, such as a part of Wikidata, has so few entities of a kind that it is no list
+    of them: not all countries of Europe.
+    """
+    if node_type is None or "statements" not in kb.schema.extra_tables:
+        return False
+    return kb.schema.type(node_type).members < _LISTED
+
+
+def few_listed(kb: KnowledgeBase) -> str:
+    """Return what to do about a KB that holds some entities of each kind (:func:`_holds_some`), or ""."""
+    if not any(_holds_some(kb, one.name) for one in kb.schema.node_types):
+        return ""
+    return f"Ingest more of Wikidata: of kinds with fewer than {_LISTED} entities, no list is complete"
+
+
+def _has_other_types(kb: KnowledgeBase, node_type: str | None, ways: Sequence[tuple[str, bool]]) -> bool:
+    """Return whether the values of statements about nodes of a type are of several types: some are left out."""
+    if "statements" not in kb.schema.extra_tables or not all(forward for _, forward in ways):
+        return False
+    return len({end for name, _ in ways for end in _ends(kb.schema.relation(name), node_type, forward=True)}) > 1
+
+
+def is_short_cast(verb: str, mean: float) -> bool:
+    """Return whether the objects of a verb are the actors of works, with so few on average that they are the notable
+    ones: a cast is longer.
+    """
+    return verb in _FEATURES and mean < _CAST
+
+
+def _is_short_cast(kb: KnowledgeBase, name: str) -> bool:
+    """Return whether a relation joins works to a few of their actors each."""
+    relation = kb.schema.relation(name)
+    for signature in relation.signatures:
+        for forward, (one, other) in (
+            (True, (signature.head, signature.tail)),
+            (False, (signature.tail, signature.head)),
+        ):
+            verb = Link(relation, one, other, of_head=forward).verb
+            if verb is not None and verb.singular in _FEATURES and (is_untyped(one) or not are_people(one)):
+                counts = kb.session.move(name, forward).ranges(kb.session.members(one))[1]
+                return is_short_cast(verb.singular, float(counts[counts > 0].mean())) if counts.any() else False
+    return False
 
 
 def uncategorized(kb: KnowledgeBase, node_type: str | None, ways: Iterable[tuple[str, bool]]) -> Ints:

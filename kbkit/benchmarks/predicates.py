@@ -27,7 +27,7 @@ from kbkit.english.askable import (
 )
 from kbkit.english.attributes import attribute_words
 from kbkit.english.readable import UNKNOWN_WORD, attribute_problem
-from kbkit.english.relations import NO_VERB, Link, objection
+from kbkit.english.relations import NO_VERB, Link, mismatch, objection
 from kbkit.english.types import type_noun
 from kbkit.english.words import spoken
 from kbkit.kb import KnowledgeBase
@@ -74,19 +74,22 @@ def unfit_attribute(attribute: Attribute) -> str:
     return unfit_as_condition(noun, "text")
 
 
-def unfit_expression(kb: KnowledgeBase, expression: str | Expression) -> str:
+def unfit_expression(kb: KnowledgeBase, expression: str | Expression, *, is_worded: bool = False) -> str:
     """Return why no question is made from an expression, which may have slots, or "".
 
     Its relations (inferred ones too), the attributes of its conditions, and the types of its nodes are checked.
+    ``is_worded``: it has a phrase of its own, so that the labels of relations do not matter.
     """
     tree = parse(expression) if isinstance(expression, str) else expression
     plan = kb.session.resolved(tree, str(expression))
-    return next(filter(None, (_problem(operator, kb.schema) for operator in operators(plan.root))), "")
+    return next(filter(None, (_problem(one, kb.schema, is_worded=is_worded) for one in operators(plan.root))), "")
 
 
 def fit_templates(kb: KnowledgeBase, templates: Iterable[Template]) -> list[Template]:
     """Return the templates that questions can be made from."""
-    return [template for template in templates if not unfit_expression(kb, template.tree())]
+    return [
+        template for template in templates if not unfit_expression(kb, template.tree(), is_worded=bool(template.phrase))
+    ]
 
 
 def unfit_predicates(schema: Schema) -> dict[str, str]:
@@ -101,19 +104,20 @@ def _words(predicate: Relation | Attribute) -> str:
     return attribute_words(predicate).noun
 
 
-def _unfit_step(schema: Schema, hop: Hop, move: Move) -> str:
+def _unfit_step(schema: Schema, hop: Hop, move: Move, *, is_worded: bool) -> str:
     """Return why no question follows a relation in one direction, or ""."""
     relation = schema.relation(move.relation)
     link = Link(relation, hop.type or "", hop.source.type, of_head=not move.forward)
     has_no_verb = link.is_record and not (link.of_head and not objection(schema, link))
-    return unfit_relation(relation) or f"a relation whose label has {NO_VERB}" * has_no_verb
+    why = NO_VERB * has_no_verb or mismatch(link)
+    return unfit_relation(relation) or (f"a relation whose label has {why}" if why and not is_worded else "")
 
 
-def _problem(operator: Operator, schema: Schema) -> str:
+def _problem(operator: Operator, schema: Schema, *, is_worded: bool) -> str:
     if operator.type and (reason := unfit_type(schema.type(operator.type))):
         return f"{operator.type} is {reason}"
     if isinstance(operator, Hop):
-        names = {move.relation: _unfit_step(schema, operator, move) for move in operator.moves}
+        names = {move.relation: _unfit_step(schema, operator, move, is_worded=is_worded) for move in operator.moves}
     elif isinstance(operator, AttributeFilter):
         known = {a.name: a for kind in schema.node_types for a in kind.attributes}
         tested = [name for condition in operator.conditions for name in condition.attributes]

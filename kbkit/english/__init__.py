@@ -5,7 +5,7 @@ Whatever turns a name of a schema into words is here. Pages, explanations, quest
 
 from __future__ import annotations
 
-from kbkit.english.names import named
+from kbkit.english.names import is_uncapitalized, named
 from kbkit.english.verbs import VerbPhrase, of_noun, verb_phrase
 from kbkit.english.words import (
     PREPOSITIONS,
@@ -29,6 +29,6 @@ from kbkit.english.words import (
 
 __all__ = [
     "PREPOSITIONS", "YEARS", "VerbPhrase", "inflections", "is_common", "is_nominal", "is_participle", "is_person",
-    "is_plural", "is_verbal", "lemmas_of", "listed", "may_be_person", "named", "of_noun", "plural", "quoted",
-    "singular", "spoken", "verb_phrase", "with_article",
+    "is_plural", "is_uncapitalized", "is_verbal", "lemmas_of", "listed", "may_be_person", "named", "of_noun", "plural",
+    "quoted", "singular", "spoken", "verb_phrase", "with_article",
 ]  # fmt: skip

@@ -72,6 +72,8 @@ def of_head(domain: str, label: str, other: str = "") -> str:
         return f'{things} with the {noun} "{NAME}"'
     if has_as:
         return f"{things} with {NAME} as {english.with_article(has_as[1])}"
+    if label.startswith("{} "):  # countries that Ann Lee is a citizen of
+        return f"{things} that {NAME} {label.removeprefix('{} ')}"
     verb = agreeing(label)
     if not verb and label.casefold() == noun and noun in GROUPS:
         return f"{things} in the {NAME} {noun}"

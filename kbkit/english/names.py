@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from kbkit.english.attributes import words_of_name
 from kbkit.english.types import THING, TITLED_WITH_SENTENCES, WORKS, type_noun
-from kbkit.english.words import is_person, listed, plural, quoted, with_article
+from kbkit.english.words import is_person, lemmas_of, listed, plural, quoted, with_article
 from kbkit.schema import NodeType
 
 _TOWNS = {"city", "mountain", "town", "village"}
@@ -61,6 +61,11 @@ _RECORDS = frozenset(
 )  # fmt: skip
 """Nouns of what people have, so that a record with a person's name is not the person."""
 _LEAD = re.compile(r"(the (\w[\w ]*) of )(.+)")
+
+
+def is_uncapitalized(name: str) -> bool:
+    """Return whether a text may be a name in lower case, as some databases write them all: *gulf of mexico*."""
+    return name.islower() and (len(name.split()) > 1 or not lemmas_of(name))
 
 
 def bears_full_names(node_type: NodeType) -> bool:

@@ -114,15 +114,19 @@ class Link:
             return VerbPhrase(self.given)
         if self.problem:
             return None
-        pairs = {(signature.head, signature.tail) for signature in self.relation.signatures}
-        both = {(self.subject, self.other), (self.other, self.subject)}
-        if self.subject != self.other and both <= pairs and of_noun(self.label):
+        if self.runs_both_ways and of_noun(self.label):
             # Edges run both ways, so that either end may be the one that the noun describes.
             return VerbPhrase(f"is linked as {spoken(self.label)} to")
         active = verb_phrase(self.label)
         if self.of_head or self.relation.symmetric:
             return active
         return active and active.inverse()
+
+    @property
+    def runs_both_ways(self) -> bool:
+        """Whether edges run from either of two types to the other."""
+        pairs = {(signature.head, signature.tail) for signature in self.relation.signatures}
+        return self.subject != self.other and {(self.subject, self.other), (self.other, self.subject)} <= pairs
 
     def clause(self, thing: str, *, is_named: bool, is_negated: bool = False) -> Clause | None:
         """Return what the relation with ``thing`` says of the subject; None if it would not read well.
@@ -303,7 +307,27 @@ def objection(schema: Schema, link: Link) -> str:
     mountain X*), unless its tails only describe the heads, as colors do.
     """
     is_unnamed = link.is_record and not (link.is_noun_of_tails and _only_describes(schema, link))
-    return link.problem or NO_VERB * is_unnamed
+    return link.problem or NO_VERB * is_unnamed or mismatch(link)
+
+
+def mismatch(link: Link) -> str:
+    """Return why a label makes no sentence for the types it joins, or "".
+
+    A gene takes part in a process, and does not interact with it. Where edges run both ways between two types, nothing
+    says which end is the *target* of the other.
+    """
+    if link.given:
+        return ""
+    label = link.relation.label or link.relation.name
+    if link.runs_both_ways and of_noun(label):
+        return f"no direction: either end may be the {spoken(label)}"
+    of_things, abstract = (frame_file("relations")["senses"][name] for name in ("of_things", "abstract"))
+    words = spoken(label).casefold().split()
+    if not words or words[0] not in of_things:
+        return ""
+    nouns = [type_noun(one) for one in (link.subject, link.other) if one]
+    return next((f"a verb of things, but {with_article(noun)} is none" for noun in nouns
+                 if noun.rpartition(" ")[2] in abstract), "")  # fmt: skip
 
 
 def _only_describes(schema: Schema, link: Link) -> bool:

@@ -27,6 +27,11 @@ _ENDS = re.compile(
 """What follows a thing and belongs to it or to the sentence."""
 
 _SUBJECT = re.compile(r"(?P<noun>[^\W\d_]+) (?:are|has been|have been|is|was|were) (?:\w+ )?$")
+_INNER = re.compile(
+    r"\b(?:across|along|among|by|from|in|into|near|of|on|through|to|with) (?:an?|its|the) (?:[a-z]+ )*?"
+    r"(?P<noun>[a-z]+) $"
+)
+"""A noun within the sentence that a participle describes: in *a valley known for sugar cane*."""
 _PRONOUNS = frozenset(("and", "country", "he", "it", "she", "that", "they", "which", "who"))
 _HARMS = frozenset(("conflict", "death", "disaster", "genocide", "past", "poverty", "unrest", "violence", "war"))
 """What no one asks for."""
@@ -36,7 +41,8 @@ def reputations(text: str, names: Collection[str] = ()) -> Iterator[tuple[int, i
     """Yield where a text names the things that its subject, with some ``names``, is known for."""
     for start, end in sentences(text):
         for known in KNOWN.finditer(text[start:end]):
-            subject = _SUBJECT.search(text, start, start + known.start())
+            before = start + known.start()
+            subject = _SUBJECT.search(text, start, before) or _INNER.search(text, start, before)
             if (
                 subject
                 and subject["noun"].casefold() not in _PRONOUNS
@@ -66,9 +72,18 @@ def head_of(item: str) -> str:
 
 
 def names_thing(item: str) -> bool:
-    """Return whether a thing has a name of its own: *Lake Bled*, *coffee from Mocha*, but not *Roman ruins*."""
+    """Return whether a thing has a name of its own: *Lake Bled*, *coffee from Mocha*, but not *Roman ruins*, nor the
+    *Nobel Prizes*, which are several.
+    """
     words = item.split()
-    return any(word[:1].isupper() for word in words[words.index(head_of(item)) :])
+    head = head_of(item)
+    after = words[words.index(head) :]
+    return any(word[:1].isupper() for word in after[1:]) or (head[:1].isupper() and not is_plural(head))
+
+
+def is_general(item: str) -> bool:
+    """Return whether a thing is said in one word and has no name, such as *castles*: others are known for it, too."""
+    return len(item.split()) == 1 and not names_thing(item)
 
 
 def _determiner(item: str) -> int:

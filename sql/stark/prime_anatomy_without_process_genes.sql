@@ -1,4 +1,4 @@
--- Which parts of the body lack the expression of a gene or protein that interacts with <biological_process>?
+-- Which parts of the body lack the expression of a gene or protein that is involved in <biological_process>?
 -- Printed as (biological_process → [interacts with] → gene/protein → [expression absent] → anatomy) in STaRK A.4. The
 -- wording could mean anatomy that expresses none of these genes or proteins; the printed metapath, followed here,
 -- asks for a recorded absence of at least one.

@@ -1,4 +1,4 @@
--- Which cellular components interact with a gene or protein that <drug> targets?
+-- In which cellular components is a gene or protein found that <drug> targets?
 -- Printed as (drug → [target] → gene/protein → [interacts with] → cellular_component) in STaRK A.4.
 -- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $drug (node of drug): <drug>, by name or key

@@ -1,4 +1,4 @@
--- Which drugs have a carrier among the genes or proteins that interact with <cellular_component>?
+-- Which drugs have a carrier among the genes or proteins found in the cellular component <cellular_component>?
 -- Printed as (cellular_component → [interacts with] → gene/protein → [carrier] → drug) in STaRK A.4.
 -- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $cellular_component (node of cellular_component): <cellular_component>, by name or key

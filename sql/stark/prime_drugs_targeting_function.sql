@@ -1,4 +1,4 @@
--- Which drugs target a gene or protein that interacts with <molecular_function>?
+-- Which drugs target a gene or protein with the molecular function <molecular_function>?
 -- Printed as (molecular_function → [interacts with] → gene/protein → [target] → drug) in STaRK A.4.
 -- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $molecular_function (node of molecular_function): <molecular_function>, by name or key

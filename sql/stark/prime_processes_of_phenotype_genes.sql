@@ -1,4 +1,4 @@
--- Which biological processes interact with a gene or protein linked to <effect/phenotype>?
+-- Which biological processes involve a gene or protein linked to <effect/phenotype>?
 -- Printed as (effect/phenotype → [associated with] → gene/protein → [interacts with] → biological_process) in STaRK
 -- A.4.
 -- Generated from the catalogue of templates by python -m tests.generate.template_queries.

@@ -1,4 +1,4 @@
--- Which other biological processes interact with a gene or protein that <biological_process> interacts with?
+-- Which other biological processes involve a gene or protein that is involved in <biological_process>?
 -- Printed as (biological_process → [interacts with] → gene/protein → [interacts with] → biological_process) in STaRK
 -- A.4. The wording speaks of a common pattern of interaction, which could mean all the same genes or proteins; the
 -- printed metapath, followed here, is content with one.

@@ -1,4 +1,4 @@
--- Which pathways directly above or below <pathway> interact with a gene or protein that it interacts with?
+-- Which pathways directly above or below <pathway> involve a gene or protein that it involves, too?
 -- Printed as (pathway → [interacts with] → gene/protein → [interacts with] → pathway) & (pathway → [parent-child] →
 -- pathway) in STaRK A.4. The wording says related, which has no direction, the printed metapath parent-child; so
 -- parents and children both count. PrimeKG holds every such edge in both directions, where this and the printed

@@ -10,20 +10,100 @@ import pytest
 
 import kbkit
 from kbkit.answers.parse import parse
-from kbkit.benchmarks.duplicates import Spread
-from kbkit.benchmarks.incomplete import is_known_in_part, truncated
+from kbkit.benchmarks.duplicates import Spread, mould_of
+from kbkit.benchmarks.incomplete import is_known_in_part, is_short_cast, truncated
 from kbkit.benchmarks.requirements.answer_counts import Share, select
+from kbkit.benchmarks.requirements.other_forms import is_symbol, runs, short_forms, spellings
 from kbkit.english.countries import is_country
 from kbkit.english.descriptions import statements
+from kbkit.english.names import is_uncapitalized
+from kbkit.english.relations import Link, mismatch
+from kbkit.english.reputations import names_thing, reputations
+from kbkit.schema import Relation, Signature
 from tests.kbs import LIGHT
 
 FILMS = 60
 
 
-def test_a_mould_and_a_name_occur_a_few_times_alone() -> None:
+def test_a_mould_and_a_name_occur_twice_alone() -> None:
     spread = Spread(50)
-    assert sum(spread.add("films of a year", [f"year {number}"]) for number in range(20)) == 10
+    assert [spread.add("films of a year", [f"year {number}"]) for number in range(3)] == [True, True, False]
     assert [spread.add(f"mould {number}", ["Ann Lee"]) for number in range(3)] == [True, True, False]
+    assert sum(spread.add("films of a director about X", [f"film {n}"], on_text=True) for n in range(20)) == 10
+    assert spread.about() == {"moulds": 4, "most": 2}
+    assert sum(Spread(50, 8).fits("a", [], is_lookup=True) for _ in range(9)) == 9
+
+
+def test_a_tenth_of_the_queries_are_look_ups() -> None:
+    spread = Spread(50)
+    assert sum(spread.add(f"mould {number}", [], is_lookup=True) for number in range(20)) == 5
+
+
+@pytest.mark.core
+@pytest.mark.parametrize(
+    ("one", "other", "is_sql"),
+    [
+        ('person:"Ann Lee" -> [directed] -> film', 'person:"Bo Li" -> [directed] -> film', False),
+        ("country{population >= 5000000}", "country{population >= 100}", False),
+        ("film#f1 -> person", "film#f23 -> person", False),
+        ("SELECT \"Area\" FROM t WHERE name IN ('a', 'b')", "SELECT \"Area\" FROM t WHERE name IN ('c')", True),
+    ],
+)
+def test_moulds_leave_out_names_and_numbers(one: str, other: str, is_sql: bool) -> None:
+    assert mould_of(one, is_sql=is_sql) == mould_of(other, is_sql=is_sql)
+    assert ("Area" in mould_of(one, is_sql=is_sql)) == is_sql
+
+
+@pytest.mark.core
+@pytest.mark.parametrize(
+    ("term", "text", "is_there"),
+    [
+        ("PPAR-gamma", "It activates PPARγ.", True),
+        ("PPAR-gamma", "It activates the PPARg receptor.", True),
+        ("NF-kB", "It inhibits the translocation of NFkB.", True),
+        ("PPAR-gamma", "It activates PPAR-delta.", False),
+    ],
+)
+def test_terms_in_other_forms(term: str, text: str, is_there: bool) -> None:
+    assert is_symbol(term)
+    assert (not spellings(term).isdisjoint(runs(text))) == is_there
+
+
+@pytest.mark.core
+def test_texts_explain_short_forms() -> None:
+    assert short_forms(["It inhibits P-glycoprotein (P-gp)."]) == {"pglycoprotein": {"pgp"}, "pgp": {"pglycoprotein"}}
+
+
+@pytest.mark.core
+def test_labels_that_make_no_sentence_for_their_types() -> None:
+    def link(label: str, *pairs: tuple[str, str]) -> Link:
+        signatures = tuple(Signature(head, tail, 1) for head, tail in pairs)
+        relation = Relation(label, label, "", 1, 1, signatures, label=label)
+        return Link(relation, *pairs[0], of_head=True)
+
+    assert "a biological process is none" in mismatch(link("interacts with", ("gene", "biological_process")))
+    assert mismatch(link("interacts with", ("gene", "gene"))) == ""
+    assert "no direction" in mismatch(link("target", ("gene", "drug"), ("drug", "gene")))
+    assert mismatch(link("target", ("drug", "gene"))) == ""
+
+
+@pytest.mark.core
+def test_what_others_are_known_for_and_names_in_lower_case() -> None:
+    assert [names_thing(one) for one in ("Lake Bled", "coffee from Mocha", "Nobel Prizes", "castles")] == [
+        True, True, False, False,
+    ]  # fmt: skip
+    assert [is_uncapitalized(one) for one in ("gulf of mexico", "colorado", "red", "Red Sea")] == [
+        True, True, False, False,
+    ]  # fmt: skip
+    said = "It flows in a valley known for sugar cane. It is known for tower houses."
+    assert [said[start:end] for start, end in reputations(said)] == ["tower houses"]
+
+
+@pytest.mark.core
+def test_a_cast_of_a_few_is_that_of_the_notable() -> None:
+    assert [is_short_cast("features", 1.4), is_short_cast("features", 12), is_short_cast("was directed by", 1)] == [
+        True, False, False,
+    ]  # fmt: skip
 
 
 def test_queries_beyond_a_strict_share_are_not_selected() -> None:

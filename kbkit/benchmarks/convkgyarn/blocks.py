@@ -1,4 +1,6 @@
-"""Groups of conversations in blocks: the entities with enough facts, each as often as the number of groups demands."""
+"""Groups of conversations in blocks: the entities with enough facts, each as often as the number of groups demands,
+with a reserve for groups that ask for what enough others ask for.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +18,8 @@ from kbkit.schema import Schema
 BLOCK = 2_000
 """Groups that are filled at once."""
 _KEY = ["type", "key"]
+_SPARE = 2
+"""Groups per conversation that is wanted."""
 
 
 class Blocks:
@@ -45,14 +49,14 @@ class Blocks:
         total = enough.height
         if not total:
             return
-        base, more = divmod(self._settings.count, total)
-        enough = enough.with_columns(groups=base + (pl.int_range(pl.len()) < more).cast(pl.Int64))
+        each = -(-_SPARE * self._settings.count // total)
         number = 0
         for facts in self._whole_entities():
             own = (
                 facts.select(_KEY).unique(maintain_order=True).join(enough, on=_KEY, how="inner", maintain_order="left")
             )
-            groups = own.select(*_KEY, pl.int_ranges(0, "groups").alias("turn")).explode("turn", empty_as_null=False)
+            turns = pl.DataFrame({"turn": range(each)})
+            groups = own.select(_KEY).join(turns, how="cross").sort("turn", maintain_order=True)
             for start in range(0, groups.height, BLOCK):
                 part = groups.slice(start, BLOCK)
                 frame = self._described(part, number)

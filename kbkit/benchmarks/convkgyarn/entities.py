@@ -28,8 +28,8 @@ COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
 """``id``: type#key; ``pronoun``: he, she, they or it; ``past``: whether the present tense would be wrong;
 ``related_to``: the entity (type#key) to which it is related, or ""; ``year``: that of a work, whose title others
 may have, or ""."""
-_RESERVE = 1.3
-"""Entities drawn for each one that is needed: some have too few facts."""
+_RESERVE, _MORE = 1.3, 200
+"""Entities drawn for each one that is needed, and some more: some have too few facts, or the same as many others."""
 _ENDED = "(?i)date of death|died|death|death date|date of dissolution|dissolved"
 _GENDER = "(?i)sex or gender|gender|sex"
 _UNNAMED = "[QPLE][0-9]+(-[FS][0-9]+)?"
@@ -50,7 +50,7 @@ def draw(kb: KnowledgeBase, asked: Sequence[Asked], people: frozenset[str], sett
     # An entity of two types, such as screenwriter and film director, gets one conversation.
     candidates = candidates.unique("node", keep="first", maintain_order=True)
     sizes = dict(candidates.group_by("type", maintain_order=True).len().sort("type").iter_rows())
-    wanted = _shares(sizes, int(settings.count * _RESERVE) + 20)
+    wanted = _shares(sizes, int(settings.count * _RESERVE) + _MORE)
     rank = pl.int_range(pl.len()).over("type")
     chosen = candidates.filter(rank < pl.col("type").replace_strict(wanted, return_dtype=pl.Int64))
     chosen = chosen.with_columns(turn=pl.int_range(pl.len()).over("type")).sort("turn", "order")

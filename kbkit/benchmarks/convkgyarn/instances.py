@@ -5,6 +5,7 @@ All of it works on columns, a block of groups at a time, so that millions of con
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -25,8 +26,11 @@ from kbkit.benchmarks.convkgyarn.rendering import (
 from kbkit.benchmarks.convkgyarn.settings import CONFIGURATIONS, ConvSettings
 from kbkit.benchmarks.convkgyarn.templates import VARIANTS
 from kbkit.benchmarks.convkgyarn.typos import Spans, with_safe_typos
+from kbkit.benchmarks.duplicates import Spread
 from kbkit.benchmarks.evidence import padded_words
 
+_REDRAWN = 2
+"""Times that facts are drawn for a group with the same number of turns."""
 _ALIAS = 0.2
 """Fraction of further turns that call the entity by an alias, if it has one."""
 _INTERROGATIVE = r"^(?:who|whom|what|when|which|how)\b"
@@ -40,6 +44,9 @@ class Filler:
         self._rendered, self._settings = rendered, settings
         self.untyped = 0
         self._seen = pl.Series("facts", [], pl.String)
+        self.most = Spread(settings.count, settings.alike).of_mould
+        self._made: Counter[str] = Counter()
+        self._numbers = 0
         listed = sorted(set(themes.values()))
         keys = [(name, predicate, listed.index(theme)) for (name, predicate), theme in themes.items()]
         themed = pl.DataFrame(keys, schema=["type", "predicate", "theme"], orient="row")
@@ -57,6 +64,7 @@ class Filler:
         turns = self._turns(groups, facts, rng)
         if turns.is_empty():
             return arrow_schema().empty_table()
+        groups = self._renamed(groups, turns)
         chosen = self._variants(turns, rng)
         words = _answer_words(facts, turns)
         parts = [self._questions(turns, chosen, name, words, rng) for name in self._settings.configurations]
@@ -73,18 +81,59 @@ class Filler:
             entity=pl.col("type") + "\x00" + pl.col("key"), many=pl.col("answers").list.len() > 1,
         )  # fmt: skip
         own = groups.with_row_index("g").with_columns(pl.col("g").cast(pl.Int64))
-        first = self._picked(own, "entity", known, rng, self._settings.turns, 0)
-        alone = first.filter(~pl.col("g").is_in(own.filter(pl.col("related").is_not_null())["g"].implode()))
-        both = own.filter(pl.col("related").is_not_null())
+        alone = self._alone(own.filter(pl.col("related").is_null()), known, rng)
+        kept = own.filter(pl.col("g").is_in(alone["g"].implode()))["group"] + "r"
+        both = own.filter(pl.col("related").is_not_null() & pl.col("group").is_in(kept.implode()))
         if both.is_empty():
-            return self._enough(alone, rng)
+            return self._positioned(alone, rng)
         half = -(-self._settings.turns // 2)
         about = self._picked(both, "entity", known, rng, half, 0)
         last = about.group_by("g", maintain_order=True).last().select("g", last="set")
         second = self._picked(both, "related", known, rng, self._settings.turns - half, 1, last)
         joined = pl.concat([about, second.select(about.columns)])
         joined = joined.filter(pl.col("subject").n_unique().over("g") == 2)
-        return self._enough(pl.concat([alone, joined]).sort("g", "subject", maintain_order=True), rng)
+        turns = pl.concat([alone, self._new(joined)]).sort("g", "subject", maintain_order=True)
+        return self._positioned(turns, rng)
+
+    def _alone(self, own: pl.DataFrame, known: pl.DataFrame, rng: np.random.Generator) -> pl.DataFrame:
+        """Return the turns of groups without a related entity, no more than are wanted in all.
+
+        Groups whose predicates enough others ask for are drawn again, at last with fewer turns.
+        """
+        parts: list[pl.DataFrame] = []
+        for limit in range(self._settings.turns, self._settings.min_turns - 1, -1):
+            for _ in range(_REDRAWN):
+                drawn = self._unlike(self._new(self._picked(own, "entity", known, rng, limit, 0)))
+                parts.append(drawn)
+                own = own.filter(~pl.col("g").is_in(drawn["g"].implode()))
+        return pl.concat(parts).sort("g", maintain_order=True)
+
+    def _unlike(self, turns: pl.DataFrame) -> pl.DataFrame:
+        """Return the turns of the groups that ask for the same predicates as a few others at most, and count them."""
+        moulds = turns.group_by("g", maintain_order=True).agg(
+            mould=pl.concat_str("set", "asks", separator="/").sort().str.join(" ")
+        )
+        before = pl.col("mould").replace_strict(dict(self._made), default=0, return_dtype=pl.Int64)
+        is_rare = before + pl.int_range(pl.len()).over("mould") < self.most
+        kept = moulds.filter(is_rare).head(self._settings.count - self._made.total())
+        self._made.update(kept["mould"].to_list())
+        self._seen = pl.concat([self._seen, _facts_of(turns)["facts"]])  # those left out are as many as others
+        return turns.filter(pl.col("g").is_in(kept["g"].implode()))
+
+    def about(self) -> dict[str, int]:
+        """Return the number of sets of predicates, and how many conversations may ask for one, for a report."""
+        return {"moulds": len(self._made), "most": self.most}
+
+    def _renamed(self, groups: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
+        """Return the groups with the turns numbered in order, as some have none."""
+        rows = groups.with_row_index("g").with_columns(is_alone=pl.col("related").is_null())
+        rows = rows.with_columns(is_made=pl.col("is_alone") & pl.col("g").is_in(turns["g"].unique().implode()))
+        number = (pl.col("is_made").cum_sum() + self._numbers).cast(pl.String)
+        width = groups["group"].str.strip_suffix("r").str.len_chars().max()
+        self._numbers += int(rows["is_made"].sum())
+        end = pl.when("is_alone").then(pl.lit("")).otherwise(pl.lit("r"))
+        name = pl.format("g{}{}", number.str.zfill(int(str(width)) - 1), end)
+        return rows.with_columns(group=name).drop("g", "is_alone", "is_made")
 
     def _picked(
         self, own: pl.DataFrame, column: str, known: pl.DataFrame, rng: np.random.Generator, limit: int, subject: int,
@@ -106,15 +155,15 @@ class Filler:
             is_follow_up=pl.col("draw") == -1.0
         ).drop("draw", "theme")  # fmt: skip
 
-    def _enough(self, turns: pl.DataFrame, rng: np.random.Generator) -> pl.DataFrame:
-        """Return the turns of groups with enough of them that ask for other facts, with their positions."""
+    def _new(self, turns: pl.DataFrame) -> pl.DataFrame:
+        """Return the turns of groups with enough of them that ask for other facts than those before."""
         turns = turns.filter(pl.len().over("g") >= self._settings.min_turns)
-        asked = pl.concat_str("entity", "set", pl.col("given_text").fill_null(""), separator="\x00")
-        facts_of = turns.group_by("g", maintain_order=True).agg(asked.sort().str.join("\x01").alias("facts"))
+        facts_of = _facts_of(turns)
         is_new = facts_of["facts"].is_first_distinct() & ~facts_of["facts"].is_in(self._seen.implode())
-        facts_of = facts_of.filter(is_new)
-        self._seen = pl.concat([self._seen, facts_of["facts"]])
-        turns = turns.filter(pl.col("g").is_in(facts_of["g"].implode()))
+        return turns.filter(pl.col("g").is_in(facts_of.filter(is_new)["g"].implode()))
+
+    def _positioned(self, turns: pl.DataFrame, rng: np.random.Generator) -> pl.DataFrame:
+        """Return the turns of groups with their positions, and whether they name the entity by an alias."""
         turns = turns.with_columns(
             position=pl.int_range(pl.len()).over("g"), of_subject=pl.int_range(pl.len()).over("g", "subject")
         )
@@ -255,6 +304,12 @@ class Filler:
         schema = arrow_schema()
         columns = [listed if f.name == "turns" else _cast(head.column(f.name), f.type) for f in schema]
         return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _facts_of(turns: pl.DataFrame) -> pl.DataFrame:
+    """Return what the turns of each group ask for: g, facts."""
+    asked = pl.concat_str("entity", "set", pl.col("given_text").fill_null(""), separator="\x00")
+    return turns.group_by("g", maintain_order=True).agg(asked.sort().str.join("\x01").alias("facts"))
 
 
 def _answer_words(facts: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:

@@ -297,6 +297,8 @@ class _Run:
                 made = pl.DataFrame({name: filled.column(name) for name in ("group", "related")}).unique("group")
                 alone += made["related"].null_count()
                 related += made.height - made["related"].null_count()
+                if alone == self.settings.count:
+                    break
             if not writer.count:
                 raise self._too_few(pipeline, blocks.most)
         pipeline.progress("conversations", self.settings.count, self.settings.count)
@@ -305,6 +307,7 @@ class _Run:
             "conversations": writer.count,
             "wanted": self.settings.count,
             "groups": alone,
+            "alike": filler.about(),
             "related": related,
             "untyped": filler.untyped,
             "templates": len(conv_templates),

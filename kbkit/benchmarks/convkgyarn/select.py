@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from kbkit.benchmarks.convkgyarn.predicates import Predicate
 from kbkit.benchmarks.fit_nodes import head_nouns, is_function
-from kbkit.benchmarks.incomplete import is_known_in_part, is_sample, open_properties
+from kbkit.benchmarks.incomplete import is_known_in_part, is_sample, is_short_cast, open_properties
 from kbkit.benchmarks.pipeline import Row, Stage
 from kbkit.benchmarks.predicates import CONSTANT
 from kbkit.benchmarks.requirements.work_years import WorkYears
 from kbkit.english.askable import DATE, LABELS, MONEY, RATER, UNIT, lacks_currency, lacks_rater, lacks_unit, unfit
 from kbkit.english.markers import is_marker
+from kbkit.english.relations import known_phrase
 from kbkit.english.roles import is_untyped
 from kbkit.english.types import type_noun
 
@@ -84,7 +85,7 @@ def unknown(kb: KnowledgeBase, row: Predicate) -> str:
         return "the year that a question says with a title"
     if not row.relation:
         is_list = row.origin == "statement" and row.kind == "entity" and row.predicate in open_properties(kb)
-        return _PARTIAL * is_list
+        return _PARTIAL * (is_list or is_short_cast(known_phrase(row.label, of_head=True), row.mean))
     forward = row.origin != "backward"
     is_dated = any(one.kind == "date" for one in row.qualifiers)
     is_dated |= bool(row.target) and type_noun(row.target) == "year"  # so many people in the year 2000

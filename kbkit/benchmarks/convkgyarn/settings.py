@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from kbkit.assets.operations import Seed, Setting, check_settings
+from kbkit.benchmarks.duplicates import Alike
 from kbkit.benchmarks.left_out import LeaveOut, left_out_words
 from kbkit.errors import BadInputError, KbError, Option
 
@@ -37,6 +38,7 @@ class ConvSettings:
     * ``max_answers``: facts with more answers are skipped
     * ``min_coverage``: fraction of a type's entities that must have a predicate
     * ``leave_out``: list of words (:mod:`kbkit.benchmarks.left_out`) that no text may contain
+    * ``alike``: number of conversations that ask for the same predicates (:class:`Spread`)
     """
 
     count: Annotated[int, Setting("Number of conversations in each configuration.", least=1)] = 100
@@ -64,6 +66,7 @@ class ConvSettings:
         Setting("Minimum fraction of a type that has a predicate.", values="FRACTION", least=0, most=1, rare=True),
     ] = 0.02
     leave_out: LeaveOut = ""
+    alike: Alike | None = None
 
     def __post_init__(self) -> None:
         check_settings(self)

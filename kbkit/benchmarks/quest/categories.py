@@ -25,7 +25,15 @@ from kbkit.benchmarks.fit_nodes import (
     is_sparse,
     nameless_types,
 )
-from kbkit.benchmarks.incomplete import doubted_of, doubtful_nodes, is_gapped, odd_nodes, truncated, uncategorized
+from kbkit.benchmarks.incomplete import (
+    doubted_of,
+    doubtful_nodes,
+    few_listed,
+    is_gapped,
+    odd_nodes,
+    truncated,
+    uncategorized,
+)
 from kbkit.benchmarks.left_out import REASON, LeftOutWords
 from kbkit.benchmarks.quest.families import Family, families, family_of
 from kbkit.english.attributes import attribute_words
@@ -180,6 +188,8 @@ def build(
         )
         if is_untyped(domain) and not head_nouns(kb):
             hint = (TYPES_NEEDED,)
+        if more := few_listed(kb):
+            hint = (f"{more}. Or add ", *hint[1:]) if len(hint) > 1 else (more,)
         raise NoCategoriesError(f"Type {domain} has no categories" + (f": {reasons}" if reasons else ""), *hint)
     from_files = {family_of(path) for path in files}
     in_files = Counter(item.family for item in items if item.family in from_files and item.size > 1)

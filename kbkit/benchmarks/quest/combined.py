@@ -27,6 +27,8 @@ _COMMON, _OFTEN = 2, 3
 _TOGETHER, _MET = 0.25, 0.2
 """The same relative to the members of both: *member states of Mercosur or the Andean Community*, not *of OPEC or a
 monetary union in Africa*."""
+_ACQUAINTED = 0.3
+"""Fraction of the people of one director, such as actors, that another director must have worked with, too."""
 _MOST, _MANY, _MORE = 0.5, 0.2, 3
 """Fraction of the nodes so far that makes an exclusion plausible, and a smaller one that does if it is that many times
 the fraction of all nodes: *vampire films that are not horror films*."""
@@ -37,6 +39,8 @@ _SOME = 0.15
 nodes."""
 _BROAD = 0.1
 """Probability that two things share their value, from which a family is general, as continents are."""
+_BEGINNING = 5
+"""Number of letters with which two related words begin."""
 _ONE = 1.05
 """Mean number of values below which each thing has one, such as its year."""
 
@@ -44,21 +48,21 @@ _ONE = 1.05
 def deniable(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return the rows whose last category a question may deny.
 
-    It may not if it is a label or a genre (a biography is historical to many), if the values of its family are
-    incomplete, or if it names a person and the others do not, or of works: *films by Ann Lee but not by Jane Doe* and
-    *made in Peru but not directed by Jane Doe* are not plausible. A job is denied of people with another job only:
-    *citizens of Peru who are not film directors* is not plausible. Nor is anything denied of what has a label, if there
-    are other rows: *tagged 'king' but no adventures* asks for two lists of words.
+    It may not if it is a label, if the values of its family are incomplete, if it is a genre or a person and the others
+    are not, or a person of works: *made in Peru but not directed by Jane Doe* is not plausible. A job is denied of
+    people with another job only: *citizens of Peru who are not film directors* is not plausible. Nor is anything denied
+    of what has a label, if there are other rows: *tagged 'king' but no adventures* asks for two lists of words.
     """
     known = [categories.known.get(item.family) for item in categories.items]
     people = np.array([one is not None and one.of_people for one in known])
     fit = np.array([one is None or (one.are_whole and not one.are_open and not _are_vague(one)) for one in known])
     fit &= np.array([not affirmed(divided(item.phrase)[1]) for item in categories.items], bool)
-    fit &= ~are_genres(categories)
+    genre = are_genres(categories)
     jobs = np.array([not divided(item.phrase)[1] and are_people(item.phrase) for item in categories.items])
     last, others = rows[:, -1], rows[:, :-1]
-    may_deny_people = people[others].any(axis=1) & (not _are_works(categories))
+    may_deny_people = people[others].any(axis=1) & (not _are_works(categories))  # sources lack some writers
     fit_here = fit[last] & (~people[last] | may_deny_people) & (~jobs[last] | jobs[others].any(axis=1))
+    fit_here &= ~genre[last] | genre[others].any(axis=1)
     labels = np.array([one is not None and one.are_labels for one in known], bool)
     kept: NDArray[np.int32] = rows[fit_here]
     unlabelled: NDArray[np.int32] = kept[~labels[kept[:, :-1]].any(axis=1)]
@@ -299,7 +303,8 @@ def stand_apart(categories: Categories) -> NDArray[np.bool_]:
 def of_one_family(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return the rows whose categories are of one family, if there are any, each with many members of another.
 
-    *With Ann Lee or Bo Li* is plausible for actors who met often, *made in France or in Peru* is not. Labels are
+    *With Ann Lee or Bo Li* is plausible for actors who met often, and *directed by* them if they worked with the same
+    people, *made in France or in Peru* is not. Labels are
     dropped if there are other families (*tagged christmas or robots* has two unrelated parts), and so are relations
     among the nodes themselves: *neighbours of Peru or Chile* would be both or neither of the two.
     """
@@ -313,24 +318,54 @@ def of_one_family(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np
     kept = kept if len(kept) else rows
     related = np.zeros(len(kept), np.int64)
     of_people = np.array([one is not None and one.of_people for one in known])[kept[:, 0]]
+    known_pairs = acquainted(categories).astype(np.int64) @ [len(families), 1]
     for one, other in combinations(range(kept.shape[1]), 2):
         common, share = _overlap(categories, kept[:, one], kept[:, other])
+        pairs = np.sort(kept[:, [one, other]], axis=1).astype(np.int64) @ [len(families), 1]
+        related += np.isin(pairs, known_pairs)
         related += (common >= np.where(of_people, _OFTEN, _COMMON)) & (share >= np.where(of_people, _MET, _TOGETHER))
     together: NDArray[np.int32] = kept[related >= kept.shape[1] - 1]
     return together
 
 
+def acquainted(categories: Categories) -> NDArray[np.int32]:
+    """Return the pairs of categories, by people of whom each thing has one, that people of another family join: films
+    of two directors often have the same actors.
+    """
+    groups, found = categories.groups, [np.empty((0, 2), np.int32)]
+    if groups is None:
+        return found[0]
+    of_people = [family.id for family in groups.families if categories.known[family.id].of_people]
+    matrix: Any = categories.sets.matrix
+    families = np.array(_families(categories), object)
+    for family in (one for one in of_people if categories.known[one].mean < _ONE):
+        others = [at for at, one in enumerate(groups.families) if one.id in of_people and one.id != family]
+        joined: Any = groups.matrix[np.flatnonzero(np.isin(groups.families_of, others))].T.tocsr()
+        own = np.flatnonzero(families == family).astype(np.int32)
+        people: Any = (matrix[own] @ joined).sign()
+        common = (people @ people.T).tocoo()
+        counts = np.asarray(people.sum(axis=1)).ravel()
+        fewest = np.minimum(counts[common.row], counts[common.col])
+        fit = (common.data >= _OFTEN) & (common.data >= _ACQUAINTED * fewest) & (common.row < common.col)
+        found.append(np.stack([own[common.row[fit]], own[common.col[fit]]], axis=1))
+    return np.concatenate(found)
+
+
 def without_repeats(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return the rows whose categories share no name, as *in the War genre but not tagged war*, or *vietnam war*.
 
-    Names of one family may have a word in common, but none may contain another.
+    Names of one family may have a word in common, but none may contain another, nor all its words, nor begin like it if
+    each is one word: the nucleoplasm is part of the nucleus.
     """
     items = categories.items
 
     def is_same(a: Category, b: Category) -> bool:
         if a.family != b.family:
             return shares_stem(a.name, [b.name])
-        return padded(a.name) in padded(b.name) or padded(b.name) in padded(a.name)
+        one, other = (padded(name).split() for name in (a.name, b.name))
+        if len(one) == len(other) == 1:
+            return one[0][:_BEGINNING] == other[0][:_BEGINNING]
+        return set(one) <= set(other) or set(other) <= set(one)
 
     def repeats(row: Sequence[int]) -> bool:
         return any(is_same(a, b) for a, b in combinations((items[number] for number in row), 2))

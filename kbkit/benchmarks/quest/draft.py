@@ -14,6 +14,7 @@ import polars as pl
 from kbkit.answers.sample_sets import SampleRequest
 from kbkit.benchmarks.document_files import titles
 from kbkit.benchmarks.documents import types_with_text
+from kbkit.benchmarks.duplicates import Spread
 from kbkit.benchmarks.fit_nodes import mixed_types, nameless_types
 from kbkit.benchmarks.incomplete import subject_type
 from kbkit.benchmarks.left_out import left_out_words
@@ -26,6 +27,7 @@ from kbkit.benchmarks.quest.families import answer_type, families, family_of
 from kbkit.benchmarks.quest.grammar import Shape, grammar
 from kbkit.benchmarks.quest.label import QueryAnswer
 from kbkit.benchmarks.quest.settings import QuestSettings
+from kbkit.english.relations import REMEDY, unworded
 from kbkit.errors import BadInputError, KbError, Option, UnknownNameError
 from kbkit.kb import KnowledgeBase
 
@@ -178,7 +180,8 @@ class QueryDrafts:
         for number, (domain, shape, wanted) in enumerate(self._wanted()):
             seed = int(np.random.SeedSequence([s.seed, number]).generate_state(1)[0])
             request = SampleRequest(_RESERVE * wanted + 20, seed, s.min_answers, s.max_answers, constraints=s.bounds())
-            drawn = sample.draw(self.by_domain[domain], shape, request, wanted, uses[domain], scale=s.scale)
+            of_mould = Spread(s.count, s.alike).of_mould
+            drawn = sample.draw(self.by_domain[domain], shape, request, wanted, uses[domain], of_mould, scale=s.scale)
             samples.append((domain, wanted, drawn))
             if len(drawn.queries) < wanted:
                 reason = sample.binding(self.by_domain[domain], shape, request)
@@ -202,7 +205,9 @@ class QueryDrafts:
         ]
         more = f" and {len(reasons) - _LISTED:,} more" if len(reasons) > _LISTED else ""
         left_out = f". Left out: categories {'; '.join(reasons[:_LISTED])}{more}" if reasons else ""
-        hint = ("Add ", Option("category_file", "FILE"), ", or use other types")
+        hint: tuple[Any, ...] = ("Add ", Option("category_file", "FILE"), ", or use other types")
+        if unworded(self.kb.schema):
+            hint = (f"{REMEDY}, or add ", Option("category_file", "FILE"))
         return KbError(f"No query has answers of which the KB is sure to hold all{left_out}", *hint)
 
     def _wanted(self) -> Iterator[tuple[str, Shape, int]]:

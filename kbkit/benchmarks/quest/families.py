@@ -21,7 +21,7 @@ from kbkit.english.attributes import attribute_words, is_flag
 from kbkit.english.facts import FactFrames
 from kbkit.english.names import article_of, named
 from kbkit.english.readable import attribute_problem
-from kbkit.english.relations import Link, unworded
+from kbkit.english.relations import Link, mismatch, unworded
 from kbkit.english.roles import is_label, is_untyped, tail_noun
 from kbkit.english.types import type_noun, type_plural
 from kbkit.english.words import YEARS, plural, with_name
@@ -163,8 +163,12 @@ def _relations(kb: KnowledgeBase, domain: str) -> Iterator[Family]:
     problems = unworded(kb.schema)
     heads = head_nouns(kb) if is_untyped(domain) else None
     for relation in kb.schema.relations:
-        of_domain = any(domain in (s.head, s.tail) for s in relation.signatures)
-        if not of_domain or relation.name in problems or unfit_relation(relation):
+        signatures = [
+            one for one in relation.signatures if not mismatch(Link(relation, one.head, one.tail, of_head=True))
+        ]
+        of_domain = any(domain in (s.head, s.tail) for s in signatures)
+        is_unworded = relation.name in problems and len(signatures) == len(relation.signatures)
+        if not of_domain or is_unworded or unfit_relation(relation):
             continue
         label = _label(relation)
         if heads is not None:
@@ -173,7 +177,7 @@ def _relations(kb: KnowledgeBase, domain: str) -> Iterator[Family]:
         as_head, as_tail = (Link(relation, domain, None, of_head=of_head).given for of_head in (True, False))
         either = "" if as_head or as_tail else categories.of_either(domain, label)
         mutual = is_mutual(kb, relation)
-        for signature in relation.signatures:
+        for signature in signatures:
             if signature.head == domain:
                 ends = "both" if categories.of_either(domain, label) else "heads"
                 path = _path(kb, relation, signature.tail, domain, ends)

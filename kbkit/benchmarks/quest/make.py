@@ -100,6 +100,7 @@ def make(
             "without text": silent,
             "with facts": list(run.draft.with_facts),
         }
+        report |= {"wanted": settings.count, "alike": run.spread.about()}
         augmented = run.augmented(made, frame)
         report["augmented"] = len(augmented)
         about = {
@@ -148,6 +149,11 @@ class _Run:
         return QueryDrafts(self.kb, self.settings)
 
     @cached_property
+    def spread(self) -> Spread:
+        """What the queries have in common."""
+        return Spread(self.settings.count, self.settings.alike)
+
+    @cached_property
     def reader(self) -> Reader:
         return Reader(self.kb.text)
 
@@ -189,7 +195,7 @@ class _Run:
         wanted = {(row.domain, row.template): row.asked for row in drawn.shapes}
         complete: dict[Group, list[Item]] = {group: [] for group in wanted}
         seen: list[Item] = []
-        asked = _Worded(drawn.categories, sum(wanted.values()))
+        asked = _Worded(drawn.categories, self.spread)
         stages: tuple[tuple[Stage[Any], Callable[[Sequence[Item]], list[Any]]], ...] = (
             (PARAPHRASES, lambda batch: self.paraphrased(batch, parsers)),
             (VALIDATED, self.validated),
@@ -311,18 +317,23 @@ class _Run:
 class _Worded:
     """The queries taken so far: no near duplicates, and not too many of one mould or with one category."""
 
-    def __init__(self, categories: Sequence[CategoryRow], count: int) -> None:
+    def __init__(self, categories: Sequence[CategoryRow], spread: Spread) -> None:
         self._families = {(one.domain, one.phrase): one.family for one in categories}
         sizes = Counter((one.domain, one.family) for one in categories)
         self._general = {phrase for phrase, family in self._families.items() if sizes[phrase[0], family] < _GENERAL}
-        self._distinct, self._spread = DistinctQueries(), Spread(count)
+        self._distinct, self._spread = DistinctQueries(), spread
 
     def add(self, query: DraftQuery) -> bool:
         """Add a query; return False if it is too like others. Continents and the like may recur."""
         known = [(query.domain, phrase) for phrase in query.phrases]
         mould = (query.domain, query.template, *sorted(self._families.get(one, "") for one in known))
         names = [one for one in known if one not in self._general]
-        return self._distinct.add(query.phrases, [one.name for one in query.answers]) and self._spread.add(mould, names)
+        is_lookup = len(query.phrases) == 1
+        if not self._spread.fits(mould, names, is_lookup=is_lookup):
+            return False
+        if not self._distinct.add(query.phrases, [one.name for one in query.answers]):
+            return False
+        return self._spread.add(mould, names, is_lookup=is_lookup)
 
 
 def _distinct_first(items: Sequence[Item], count: int, asked: _Worded) -> tuple[list[Item], list[Item]]:

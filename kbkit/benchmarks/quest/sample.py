@@ -15,6 +15,7 @@ from kbkit.answers.sample import draw_sets
 from kbkit.answers.sample_sets import Constraints, SampleRequest
 from kbkit.benchmarks.quest.categories import Categories
 from kbkit.benchmarks.quest.combined import (
+    acquainted,
     are_bare,
     are_general,
     are_kinds,
@@ -42,6 +43,8 @@ _CANDIDATES = 5_000
 _UNION_TRIES = 4
 _EFFECT, _NARROWS = 0.1, 0.25
 """Fraction of the answers that each category must add or leave out, and of those that each of three must leave out."""
+_LOOKUP = 3
+"""Minimum number of answers of one category alone, if there are any: a source often misses one."""
 _SLACK = 1.25
 """Number of possible queries required per requested query, because later stages drop some."""
 _USES = (2, 6, 12, 1_000_000)
@@ -87,24 +90,27 @@ def draw(
     request: SampleRequest,
     wanted: int,
     uses: Counter[int],
+    of_mould: int,
     *,
     scale: bool = False,
 ) -> ShapeSample:
     """Draw up to ``request.count`` queries of a shape: the first ``wanted``, then a reserve.
 
     Categories are spread over the queries; ``uses`` counts their uses in all shapes. With ``scale``, bounds on sizes
-    are halved until there are a few more queries than ``wanted``.
+    are halved until there are a few more queries than ``wanted``, of which ``of_mould`` have the same families.
     """
     best: tuple[Candidates, SampleRequest] | None = None
     for scaled in _scaled(request) if scale else [request]:
         drawn = candidates(categories, shape, scaled)
         if best is None or len(drawn.rows) > len(best[0].rows):
             best = drawn, scaled
-        if len(drawn.rows) > wanted * _SLACK and _are_varied(drawn.rows, wanted):
+        if len(drawn.rows) > wanted * _SLACK and _are_varied(categories, drawn.rows, wanted, of_mould):
             break
     assert best is not None
     (rows, answers, more), used = best
     assert used.constraints is not None
+    order = np.argsort(_turns(categories, rows), kind="stable")
+    rows, answers = rows[order], answers[order]
     queries = [
         Combination(tuple(rows[i].tolist()), tuple(answers.indices[answers.indptr[i] : answers.indptr[i + 1]].tolist()))
         for i in _varied(rows, wanted, request.count, uses)
@@ -112,8 +118,20 @@ def draw(
     return ShapeSample(shape, queries, len(rows), more, used.constraints)
 
 
-def _are_varied(rows: NDArray[np.int32], wanted: int) -> bool:
-    """Return whether as many queries as are wanted can name each category a few times only."""
+def _turns(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return for each row how many rows before it combine the same families."""
+    import polars as pl
+
+    families = np.unique([item.family for item in categories.items], return_inverse=True)[1][rows]
+    mould = pl.DataFrame(np.sort(families, axis=1))
+    return mould.select(turn=pl.int_range(pl.len()).over(mould.columns))["turn"].to_numpy()
+
+
+def _are_varied(categories: Categories, rows: NDArray[np.int32], wanted: int, of_mould: int) -> bool:
+    """Return whether as many queries as are wanted can combine the same families, and name each category, a few times
+    only.
+    """
+    rows = rows[_turns(categories, rows) < of_mould] if rows.shape[1] > 1 else rows
     few = len(_varied(rows, wanted, wanted, Counter(), _USES[:1]))
     return few >= wanted and bool(2 * np.bincount(rows.ravel()).max() <= len(rows))
 
@@ -131,39 +149,15 @@ class Candidates(NamedTuple):
 
 def candidates(categories: Categories, shape: Shape, request: SampleRequest) -> Candidates:
     """Return expressions of a shape that meet the request, in random order, category families equally likely."""
-    limited = replace(request, count=_limit(shape, request), weight="popular")
-    sets = categories.sets
-    if ops(shape) <= {"|"}:  # a union is no smaller than its parts
-        sets = sets.take(np.flatnonzero(sets.answers <= request.max_answers))
-    drawn = draw_sets(sets, shape.tree, limited)
-    order = [drawn.slots.index(letter) for letter in shape.letters]
-    rows = drawn.values[:, order]
-    same = np.sort(categories.same[rows], axis=1)
-    rows = rows[(same[:, 1:] != same[:, :-1]).all(axis=1)]
-    if ops(shape) <= {"|"}:
-        rows = of_one_family(categories, rows)
-    if "-" in ops(shape):
-        rows = deniable(categories, rows)
-    if "&" in ops(shape):
-        rows = with_common_values(categories, rows)
-        rows = with_varied_families(categories, shape, rows) if len(shape.letters) > 2 else rows
-    rows = of_kindred(categories, shape, rows)
-    if ops(shape) == {"&"}:
-        rows = with_values(categories, rows)
-    sparse = are_sparse(categories)
-    rows = rows[~sparse[rows].any(axis=1)] if is_untyped(categories.domain) else preferred(rows, sparse)
-    rows = by_person_if_tagged(categories, on_topic(categories, shape, rows))
-    if len(shape.letters) == 1:
-        rows = rows[~(are_kinds(categories) | are_general(categories))[rows[:, 0]]]
-    else:
-        rows = preferred(rows, are_bare(categories))
-        rows = preferred(rows, stand_apart(categories))
-    rows = without_repeats(categories, rows)
+    rows, more = _drawn(categories, shape, request)
+    rows = _plausible(categories, shape, rows)
     matrix: Any = categories.sets.matrix
     letters = {letter: matrix[rows[:, i]] for i, letter in enumerate(shape.letters)}
     total = _sets(shape.tree, letters)
     sizes = np.diff(total.indptr)
     keep = (sizes >= request.min_answers) & (sizes <= request.max_answers)
+    if len(shape.letters) == 1 and (keep & (sizes >= _LOOKUP)).any():
+        keep &= sizes >= _LOOKUP
     for rest in _simplified(shape.tree):
         others = np.diff(_sets(rest, letters).indptr)
         least = _NARROWS if "&" in ops(shape) and len(shape.letters) > 2 else _EFFECT
@@ -182,7 +176,50 @@ def candidates(categories: Categories, shape: Shape, request: SampleRequest) -> 
         keep &= ~_meets(before, categories.doubted, rows[:, -1])
     if len(categories.named):
         keep &= ~_names_answer(categories, rows, total) & ~_are_doubted(categories, rows, total)
-    return Candidates(rows[keep], total[np.flatnonzero(keep)], len(drawn.values) >= limited.count)
+    return Candidates(rows[keep], total[np.flatnonzero(keep)], more)
+
+
+def _drawn(categories: Categories, shape: Shape, request: SampleRequest) -> tuple[NDArray[np.int32], bool]:
+    """Return expressions of a shape, and whether there are more."""
+    limited = replace(request, count=_limit(shape, request), weight="popular")
+    sets, is_union = categories.sets, ops(shape) <= {"|"}
+    if is_union:  # no smaller than its parts
+        sets = sets.take(np.flatnonzero(sets.answers <= request.max_answers))
+    drawn = draw_sets(sets, shape.tree, limited)
+    rows = drawn.values[:, [drawn.slots.index(letter) for letter in shape.letters]]
+    if is_union and rows.shape[1] == 2:  # few of those drawn at random are of people who have to do with each other
+        assert request.constraints is not None
+        pairs = acquainted(categories)
+        matrix: Any = categories.sets.matrix
+        sizes = np.diff(matrix.indptr)
+        pairs = pairs[(sizes[pairs] >= request.constraints.union_sides_from).all(axis=1)]
+        order = np.random.default_rng(request.seed).permutation(len(pairs))[: request.count]
+        rows = np.concatenate([rows, pairs[order]])
+    same = np.sort(categories.same[rows], axis=1)
+    return rows[(same[:, 1:] != same[:, :-1]).all(axis=1)], len(drawn.values) >= limited.count
+
+
+def _plausible(categories: Categories, shape: Shape, rows: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the expressions that a reader would ask for, by the rules of :mod:`combined`."""
+    if ops(shape) <= {"|"}:
+        rows = of_one_family(categories, rows)
+    if "-" in ops(shape):
+        rows = deniable(categories, rows)
+    if "&" in ops(shape):
+        rows = with_common_values(categories, rows)
+        rows = with_varied_families(categories, shape, rows) if len(shape.letters) > 2 else rows
+    rows = of_kindred(categories, shape, rows)
+    if ops(shape) == {"&"}:
+        rows = with_values(categories, rows)
+    sparse = are_sparse(categories)
+    rows = rows[~sparse[rows].any(axis=1)] if is_untyped(categories.domain) else preferred(rows, sparse)
+    rows = by_person_if_tagged(categories, on_topic(categories, shape, rows))
+    if len(shape.letters) == 1:
+        rows = rows[~(are_kinds(categories) | are_general(categories))[rows[:, 0]]]
+    else:
+        rows = preferred(rows, are_bare(categories))
+        rows = preferred(rows, stand_apart(categories))
+    return without_repeats(categories, rows)
 
 
 def _meets(answers: Any, doubted: Any, categories: NDArray[np.int32]) -> NDArray[np.bool_]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from kbkit.assets.operations import Seed, Setting, check_settings
+from kbkit.benchmarks.duplicates import Alike
 from kbkit.benchmarks.left_out import LeaveOut, left_out_words
 from kbkit.errors import KbError
 
@@ -55,7 +56,7 @@ class QuestSettings:
     document must show; in the paper about 99% of the answers have complete or partial evidence (section 3.4).
     ``texts``: False for domains without texts, whose answers get no labels. ``augmented``: number of additional
     training queries (section 3.5). ``leave_out``: a list of words (:mod:`kbkit.benchmarks.left_out`) that no category
-    contains.
+    contains. ``alike``: as in :class:`kbkit.benchmarks.duplicates.Spread`.
     """
 
     domains: Domains = ()
@@ -106,6 +107,7 @@ class QuestSettings:
     without: Without = ()
     facts: Facts = "auto"
     leave_out: LeaveOut = ""
+    alike: Alike | None = None
     augmented: Annotated[
         int,
         Setting(

@@ -24,7 +24,7 @@ from kbkit.benchmarks.requirements.phrases import (
 )
 from kbkit.benchmarks.requirements.terms import EMPTY
 from kbkit.benchmarks.requirements.textual import TextProperty
-from kbkit.english.reputations import names_thing
+from kbkit.english.reputations import is_general, names_thing
 from kbkit.english.types import WORKS, type_noun
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Role, quote
@@ -42,7 +42,7 @@ _COMMON_LEAD = 0.01
 _NAMED = re.compile(r"\b[^\W\d_a-z]|\d{3}")
 _TAGGED = 2
 """Works that must have a tag or the like: in the tags of one work it is there by chance, but two are not."""
-_COMMON_THING = 0.04
+_COMMON_THING = 0.02
 """Maximum fraction of the texts that mention what one is known for in one word, such as oil: others are, too."""
 _MAX_NEIGHBORS = 2_000
 _GOLDS, _CONSIDERED = 6, 20
@@ -137,9 +137,7 @@ class Chooser:
             ]
             for row in tried[:_GOLDS]
         }
-        # A person asks for what a description mentions only if nothing else can be asked for.
-        stated = {row: [o for o in of_row if not o.is_mention] for row, of_row in of_gold.items()}
-        for row, available in (stated if any(stated.values()) else of_gold).items():
+        for row, available in of_gold.items():
             best = self._best(available, wanted, rng, pair=pair, prefers_phrase=prefers_phrase) if available else []
             cost = _cost(best, wanted) if best else np.inf
             if cost < least:
@@ -251,7 +249,7 @@ class Chooser:
         phrases = telling_phrases(document, role, self.mentions, self._matcher, avoid, hidden, neighbors, noun)
         options = []
         for phrase in phrases[:_MAX_PHRASES]:
-            if contains(phrase.span.text, stated) or (self._kind == PHRASE and is_mention(phrase)):
+            if contains(phrase.span.text, stated) or is_mention(phrase):
                 continue
             kind = ITEM if is_item(phrase) else CLAUSE if phrase.predicates else STORY * tells_story(document, noun)
             if kind in without:
@@ -262,8 +260,10 @@ class Chooser:
             if kind == STORY and others.share(phrase.forms) > _COMMON_LEAD:
                 continue
             is_shared = self._kind == PHRASE  # the texts are given, so that others may state the same
-            is_plain = not is_shared and not names_thing(phrase.span.text)
-            if phrase.is_reputation and is_plain and others.share((phrase.head,)) > _COMMON_THING:
+            is_plain = phrase.is_reputation and not names_thing(phrase.span.text)
+            if is_shared and is_plain:
+                continue  # countries on the Oder that are known for castles: a reader knows others
+            if is_plain and others.share((phrase.head,)) > _COMMON_THING:
                 continue
             is_of_some = phrase.predicates is not None and phrase.predicates[0].startswith("has ")
             if is_of_some and not is_shared and not _NAMED.search(phrase.span.text):
@@ -275,8 +275,9 @@ class Chooser:
             mask = self.mentions.mask(phrase.forms, candidates)
             if mask.all() or not self.mentions.uncertain(phrase, candidates).any():
                 is_tag = kind == ITEM and noun.rpartition(" ")[2] in WORKS and mask.sum() < _TAGGED
-                is_lone = is_tag or (phrase.is_reputation and is_plain)
-                options.append(RequirementOption(phrase, mask, frozenset(phrase.forms), bool(is_lone)))
+                is_common = is_plain and (is_general(phrase.span.text) or others.count(phrase.head) > 1)
+                is_lone = bool(is_tag or is_plain)
+                options.append(RequirementOption(phrase, mask, frozenset(phrase.forms), is_lone, is_common))
         return options
 
     def _texts_of(self, node_type: str) -> OtherTexts:
@@ -330,9 +331,8 @@ class Chooser:
             # Not: tagged 'woods' and 135 minutes long; nor: crossed by the Tigris and known for carpets.
             useful &= (kinds[:, None] == kinds[None, :]) | ~(are_terms[:, None] | are_terms[None, :])
             useful &= ~(kinds == "phrase")[:, None]
-            # Not: known for steel and grain; one of the two is said in several words.
-            are_plain = np.array([option.kind == "reputation" and len(option.forms) == 1 for option in options])
-            useful &= ~(are_plain[:, None] & are_plain[None, :])
+            are_common = np.array([option.is_common for option in options])  # not: known for steel and grain
+            useful &= ~(are_common[:, None] & are_common[None, :])
             cost = np.where(useful & apart, np.abs(common - wanted) / wanted, np.inf)
             cost[np.tril_indices(len(options))] = np.inf
         if not np.isfinite(cost).any():

@@ -11,7 +11,6 @@ from kbkit.benchmarks.requirements.condition_words import WordedCondition
 from kbkit.benchmarks.requirements.phrases import (
     Phrase,
     is_item,
-    is_mention,
 )
 from kbkit.benchmarks.requirements.textual import TextProperty
 
@@ -25,13 +24,15 @@ class RequirementOption:
     """A possible requirement: the rows of the candidates that meet it, and what it shares with others (``words``).
 
     ``is_lone``: it says too little without another one of its kind: a tag of one film is there by chance, and a country
-    is not alone in being known for rice.
+    is not alone in being known for rice. ``is_common``: others are known for such things, so that another requirement
+    must be rarer.
     """
 
     requirement: Phrase | WordedCondition
     mask: Mask
     words: frozenset[str]
     is_lone: bool = False
+    is_common: bool = False
 
     @property
     def is_phrase(self) -> bool:
@@ -59,11 +60,6 @@ class RequirementOption:
         if not isinstance(self.requirement, Phrase):
             return "condition"
         return "item" if is_item(self.requirement) else "reputation" if self.requirement.is_reputation else "phrase"
-
-    @property
-    def is_mention(self) -> bool:
-        """Whether it only says that a description mentions something."""
-        return isinstance(self.requirement, Phrase) and is_mention(self.requirement)
 
     @property
     def forms(self) -> tuple[str, ...]:

@@ -46,6 +46,10 @@ class OtherTexts:
         nodes = set.intersection(*(self._nodes.get(form, set()) for form in forms))
         return len(nodes) / max(1, len(self._texts))
 
+    def count(self, form: str) -> int:
+        """Return the number of documents that have a form."""
+        return len(self._nodes.get(form, ()))
+
     def mention_any(self, forms: Iterable[str], candidates: Collection[int]) -> bool:
         """Return whether a document of no candidate has one of some forms."""
         return any(not self._nodes.get(form, set()) <= {*candidates} for form in forms)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from kbkit.benchmarks.documents import Document, Span, TextPassage
 from kbkit.benchmarks.evidence import Matcher, contains, leaks
+from kbkit.benchmarks.requirements import other_forms
 from kbkit.benchmarks.requirements.terms import EMPTY, items, stands_alone, terms, topics
 from kbkit.english.descriptions import statements
 from kbkit.english.leads import story_lead
@@ -99,6 +100,7 @@ class Mentions:
         self._documents = {document.id: document for document in documents}
         self._texts: dict[int, str] = {}
         self._near = lru_cache(None)(self._near_nodes)
+        self._runs = lru_cache(None)(lambda node: other_forms.runs(self._documents[node].text))
 
     def stem(self, word: str) -> str:
         """Return the stem of a word by the full-text index, which several nouns may share: *colony* and *colonial*."""
@@ -145,7 +147,7 @@ class Mentions:
             unclear: NDArray[np.bool_] = lacking | (mentioned & ~named)
             return unclear
         inside = np.array([has and self.is_inside(phrase, node) for node, has in zip(nodes, mask, strict=True)], bool)
-        return inside | (self._reworded(phrase.span.text, nodes) & ~mask)
+        return inside | ((self._reworded(phrase.span.text, nodes) | self._respelled(phrase.span.text, nodes)) & ~mask)
 
     def _states(self, phrase: Phrase, node: int) -> bool:
         """Return whether a node's texts say what a phrase with a head says, in the same words."""
@@ -174,6 +176,17 @@ class Mentions:
             near = self._near(part)
             uncertain &= np.fromiter((node in near for node in nodes), bool, len(nodes))
         return uncertain
+
+    def _respelled(self, term: str, nodes: Sequence[int]) -> NDArray[np.bool_]:
+        """Return which of some nodes have a term in another form, such as *PPARγ* for *PPAR-gamma*."""
+        forms = other_forms.spellings(term) if other_forms.is_symbol(term) else set()
+        forms |= self._short_forms.get(other_forms.squashed(term), set())
+        found = (not forms.isdisjoint(self._runs(node)) for node in nodes) if forms else (False for _ in nodes)
+        return np.fromiter(found, bool, len(nodes))
+
+    @cached_property
+    def _short_forms(self) -> dict[str, set[str]]:
+        return other_forms.short_forms(document.text for document in self._documents.values())
 
     def _text(self, node: int) -> str:
         """Return the forms of a document's words, with a space around each and a line for each passage."""
@@ -352,7 +365,9 @@ def _clauses(document: Document, mentions: Mentions, noun: str) -> Iterator[Phra
 
 
 def is_mention(phrase: Phrase) -> bool:
-    """Return whether a phrase is what a description only mentions, not what it states of its subject."""
+    """Return whether a phrase is what a description only mentions, not what it states of its subject: no one asks for
+    drugs whose description mentions Australia.
+    """
     return phrase.predicates is None and not phrase.head and phrase.span.field.partition("#")[0] in DESCRIPTIONS
 
 

@@ -8,13 +8,13 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 import numpy as np
 
 from kbkit.answers.templates import Template
-from kbkit.benchmarks.duplicates import distinct
+from kbkit.benchmarks.duplicates import Spread, distinct
 from kbkit.benchmarks.evidence import padded
 from kbkit.benchmarks.pipeline import Item
 from kbkit.benchmarks.requirements import relational
 from kbkit.benchmarks.requirements.answer_counts import ONE_OR_SEVERAL, Share, Target, select
 from kbkit.benchmarks.requirements.fuse import FusedQuery
-from kbkit.benchmarks.requirements.phrases import DESCRIPTIONS, is_list_field
+from kbkit.benchmarks.requirements.phrases import is_list_field
 from kbkit.benchmarks.requirements.relational import Grounding
 from kbkit.benchmarks.requirements.suggested import SUGGEST
 from kbkit.benchmarks.requirements.textual import Requirement, TextProperty
@@ -41,28 +41,20 @@ _RUN = 5
 """Number of words in a row that are a quotation."""
 
 
-def with_few_mentions(complete: Sequence[Item], count: int) -> list[Item]:
-    """Return drafts without those that ask for what a description mentions, if enough others are left."""
-    mentions = [query.id for query in complete if any(is_mention(one) for one in query[Requirement].properties)]
-    most = max(0, count - (len(complete) - len(mentions)))
-    left_out = {*mentions[most:]}
-    return [query for query in complete if query.id not in left_out]
-
-
-def is_mention(required: TextProperty) -> bool:
-    """Return whether a requirement is that a description mentions something."""
-    if required.condition or not required.forms.keys().isdisjoint(("one", "lead")):
-        return False
-    return _field(required) in DESCRIPTIONS
-
-
 def selected(
-    complete: Sequence[Item], templates: Mapping[str, Template], count: int, target: Target, max_answers: int
+    complete: Sequence[Item],
+    templates: Mapping[str, Template],
+    count: int,
+    target: Target,
+    max_answers: int,
+    alike: int | None = None,
 ) -> list[Item]:
     """Return up to ``count`` queries whose numbers of answers fit the target best.
 
-    Trivial queries, and those that choose among few, are used if there are too few others; near duplicates never.
+    Trivial queries, and those that choose among few, are used if there are too few others; near duplicates never, nor
+    more of one mould than :class:`Spread` allows.
     """
+    spread = Spread(count, alike)
     plain = sorted(complete, key=lambda query: (_is_trivial(query, templates), _is_of_few(query)))
     known = [plain[position] for position in distinct([_names_and_answers(query) for query in plain])]
     first = {_stated(query): query for query in reversed(known)}
@@ -72,16 +64,15 @@ def selected(
     wanted = target.counts(min(count, len(known)), max_answers)
     strict, some = (2 * ONE_OR_SEVERAL, _SOME) if target.is_published else (_LITTLE, _LITTLE)
     of_count = int(_FIFTH * count)
-    told = {query[Grounding].template for query in known if _asks_text(query)}
     can_state = any(query[Requirement].properties for query in known)
     shares = [
         *_shares(known, _named, max(_NAMED, count // _NAMES), math.inf),
         *_shares(known, lambda query: [()] * (can_state and not query[Requirement].properties),
                  int(_ALONE * count), math.inf),
         *_shares(known, lambda query: [query[Grounding].template], of_count, strict),
-        # Most of a template are for queries on texts, which mostly have one answer.
-        *_shares(known, lambda query: [name for name in [query[Grounding].template] if name in told
-                                       and not _asks_text(query)], of_count // 4, strict),
+        *_shares(known, lambda query: [mould(query)] * (not _asks_text(query)), spread.of_mould, math.inf),
+        *_shares(known, lambda query: [mould(query)] * _asks_text(query), spread.of_text, math.inf),
+        *_shares(known, lambda query: [()] * _is_trivial(query, templates), spread.of_lookups, math.inf),
         *_shares(known, lambda query: [()] * _is_of_few(query), 0, strict),
         *_shares(known, lambda query: [()] * is_quotation(query), int(_QUOTED * count), strict),
         *_shares(known, lambda query: [()] * _is_chain(query, templates), int(_CHAINS * count), 2 * some),
@@ -124,6 +115,11 @@ def _of_different_texts(queries: Sequence[Item]) -> list[Item]:
             kept.append(query)
             read |= own
     return kept
+
+
+def mould(query: Item) -> tuple[str, ...]:
+    """Return what queries have in common that differ in what they name alone, and in what a text says."""
+    return query[Grounding].template, *sorted(_field(one) for one in query[Requirement].properties)
 
 
 def _asks_text(query: Item) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 from kbkit.assets.operations import Sampling, Seed, Setting, check_settings
+from kbkit.benchmarks.duplicates import Alike
 from kbkit.benchmarks.left_out import LeaveOut, left_out_words
 from kbkit.errors import KbError, Option, UnknownNameError
 from kbkit.schema import Role
@@ -34,7 +35,7 @@ class RequirementSettings:
     them, at least 20 and 50. ``relations_only``: fraction of queries without properties (None: only where no properties
     leave about as many answers as wanted). ``text``: ``name`` if the names of the nodes are their texts. ``fractions``:
     of train, val and test (empty: the paper's). ``leave_out``: a list of words (:mod:`kbkit.benchmarks.left_out`) that
-    no query contains.
+    no query contains. ``alike``: as in :class:`kbkit.benchmarks.duplicates.Spread`.
     """
 
     count: Annotated[int, Setting("Number of queries to generate.", least=1, noun="number of queries")] = 100
@@ -126,6 +127,7 @@ class RequirementSettings:
         ""
     )
     leave_out: LeaveOut = ""
+    alike: Alike | None = None
     weight: Sampling = "uniform"
     fractions: Annotated[
         tuple[float, ...],

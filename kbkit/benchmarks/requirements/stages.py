@@ -72,8 +72,8 @@ class StagesRun(StagesInput):
         """Return the queries of the dataset; without a model those whose numbers of answers fit the target best."""
         if self.calls:
             return list(complete[: self.settings.count])
-        kept = selection.with_few_mentions(complete, self.settings.count)
-        return selection.selected(kept, self.templates, self.settings.count, self.target, self.max_answers)
+        s = self.settings
+        return selection.selected(complete, self.templates, s.count, self.target, self.max_answers, s.alike)
 
     # -- stage 2 ------------------------------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from kbkit.benchmarks.fit_nodes import (
     head_nouns,
     nameless_types,
 )
-from kbkit.benchmarks.incomplete import truncated
+from kbkit.benchmarks.incomplete import few_listed, truncated
 from kbkit.benchmarks.requirements.plausible import implausible
 from kbkit.english.relations import REMEDY, unworded
 from kbkit.english.roles import TYPES_NEEDED, is_asked, is_label, is_untyped, tail_noun
@@ -67,6 +67,8 @@ def suggested(kb: KnowledgeBase, seed: int, least: int = 1, *, with_texts: bool 
         reasons = "; ".join(reason for reason, _ in Counter(why).most_common(_REASONS))
         first = f"{REMEDY}, or use " if unworded(kb.schema) else "Use "
         hint = (first, Option("template"), " with a TOML file of templates")
+        if more := few_listed(kb):
+            hint = (f"{more}. Or use ", *hint[1:])
         raise KbError(f"The schema suggests no template that a reader would ask: {reasons}", *hint)
     slots = pl.Series("slots", [len(syntax.slots(parse(one))) for one in frame["expression"]], dtype=pl.Int64)
     frame = frame.with_columns(slots)

@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from kbkit.benchmarks.dataset import ABOUT, QUERIES
+from kbkit.benchmarks.duplicates import Spread
 from kbkit.benchmarks.fit_nodes import nameless_types
+from kbkit.benchmarks.incomplete import few_listed
 from kbkit.benchmarks.left_out import REASON, LeftOutWords, left_out_words
 from kbkit.benchmarks.pipeline import Output, Pipeline, Progress, Row, Stage, listed, remove
 from kbkit.benchmarks.recorded import generation, models, origin
@@ -103,6 +105,7 @@ def _remedy(kbs: Sequence[KnowledgeBase]) -> tuple[Any, ...]:
     nameless = sorted(name for kb in kbs for name in nameless_types(kb))
     hints = [f"Give nodes of type {nameless[0]} names in the recipe (column 'name' of load.sql)"] if nameless else []
     hints += [REMEDY] if any(unworded(kb.schema) for kb in kbs) else []
+    hints += [more for more in map(few_listed, kbs) if more][:1]
     return (". ".join(hints),) if hints else _HINT
 
 
@@ -132,6 +135,7 @@ class _Run:
             "count": s.count,
             "seed": s.seed,
             "tokens": s.tokens,
+            "alike": s.alike,
             "questions": [{"name": path.name, **fingerprint(_file_of(path))} for path in s.questions],
             "model_rows": s.model_rows if self.calls else 0,
             "leave_out": self.words.about,
@@ -148,9 +152,14 @@ class _Run:
         """The questions of each KB."""
         return [_KbQuestions(self, kb) for kb in self.kbs]
 
-    def gathering(self, count: int, left_out: Counter[str]) -> Gathering:
+    def gathering(self, count: int, left_out: Counter[str], spread: Spread | None = None) -> Gathering:
         """Return what a maker needs for up to ``count`` instances."""
-        return Gathering(count, self.settings.seed, self.words, left_out, self.progress)
+        return Gathering(count, self.settings.seed, self.words, left_out, self.progress, spread)
+
+    @cached_property
+    def spreads(self) -> dict[str, Spread]:
+        """What the new instances of each form have in common."""
+        return {form: Spread(self.settings.count, self.settings.alike) for form in FORMS}
 
     def rows(self, form: str) -> list[Made]:
         """Return the rows of a form: its instances, and the reasons for which questions were left out."""
@@ -213,7 +222,7 @@ class _KbQuestions:
 
     def new(self, form: str, wanted: int, reasons: Counter[str]) -> list[Instance]:
         """Return instances of the questions of datasets, or of new questions if no questions are given."""
-        settings, gathering = self.run.settings, self.run.gathering(wanted, reasons)
+        settings, gathering = self.run.settings, self.run.gathering(wanted, reasons, self.run.spreads[form])
         datasets = tuple(path for path in settings.questions if path.is_dir())
         if not self._is_made(form, datasets):
             return []

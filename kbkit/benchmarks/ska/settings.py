@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from kbkit.assets.operations import Seed, Setting, check_settings
+from kbkit.benchmarks.duplicates import Alike
 from kbkit.benchmarks.left_out import LeaveOut, left_out_words
 from kbkit.errors import BadInputError
 
@@ -34,7 +35,8 @@ class SkaSettings:
     ``count`` is the number of instances of each of the ``forms`` (empty: all that the KBs allow), ``tokens`` what the
     noise of an instance should fill. ``questions`` are files of published questions, or folders of ``stark make`` and
     ``quest make``, used instead of new questions. With models, ``model_rows`` of the synthesized rows of each table are
-    theirs. ``leave_out`` names a list of words (:mod:`kbkit.benchmarks.left_out`).
+    theirs. ``leave_out`` names a list of words (:mod:`kbkit.benchmarks.left_out`). ``alike``: as in
+    :class:`kbkit.benchmarks.duplicates.Spread`, of each form.
     """
 
     count: Annotated[int, Setting("Number of instances of each form.", least=1, noun="number of instances")] = 50
@@ -51,6 +53,7 @@ class SkaSettings:
         int, Setting("Synthesized rows per table that models write.", least=0, noun="number of rows", rare=True)
     ] = 40
     leave_out: LeaveOut = ""
+    alike: Alike | None = None
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from kbkit.benchmarks.dataset import QUERIES
+from kbkit.benchmarks.duplicates import Spread
 from kbkit.benchmarks.evidence import Matcher
 from kbkit.benchmarks.pipeline import Output, Pipeline, Progress
 from kbkit.benchmarks.recorded import generation
 from kbkit.benchmarks.requirements import relational
+from kbkit.benchmarks.requirements.selection import mould
 from kbkit.benchmarks.requirements.settings import NAME_TEXT, RequirementSettings, complete_settings
 from kbkit.benchmarks.requirements.stages import StagesRun
 from kbkit.benchmarks.requirements.suggested import SUGGEST
@@ -46,6 +48,9 @@ def make(
         queries = run.stages(pipeline)
         complete = run.selected([query for query in queries if not query.dropped])
         report = report_of(queries, complete, settings.count, None if calls else run.target)
+        if not calls:
+            spread = Spread(settings.count, settings.alike)
+            report["alike"] = {"moulds": len(set(map(mould, complete))), "most": spread.of_mould}
         if any(template.id.startswith(SUGGEST) for template in chosen):
             report["unworded"] = unworded(kb.schema)
         if not complete:

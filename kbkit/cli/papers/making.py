@@ -65,7 +65,7 @@ def _stark_lines(made: NewDataset) -> Sequence[str]:
         f" {report['candidates']:g} candidates each"
     ]
     if report["queries"] < report["wanted"]:
-        lines.append(f"Fewer than {report['wanted']:,} queries: add templates or raise --max-candidates")
+        lines.append(_fewer(report, "queries", "Add templates"))
     lines += _target_lines(report)
     lines.append(
         f"Requirements: {plural(report['phrases'], 'phrase')} of texts, {plural(report['conditions'], 'attribute')};"
@@ -83,6 +83,15 @@ def _stark_lines(made: NewDataset) -> Sequence[str]:
     if report["unusable_judgements"]:
         lines.append(f"Invalid judgements of models, counted as no: {report['unusable_judgements']:,}")
     return lines
+
+
+def _fewer(report: Mapping[str, Any], things: str, more: str) -> str:
+    """Return a line for a dataset with fewer items than wanted: how many moulds there are, and how to get more."""
+    alike = report.get("alike")
+    if not alike:
+        return f"Fewer than {report['wanted']:,} {things}: {more[0].lower()}{more[1:]}"
+    kinds = f"{plural(alike['moulds'], 'kind')} found, of each {alike['most']:,} at most"
+    return f"Fewer than {report['wanted']:,} {things}: {kinds}. {more}, or raise --max-alike"
 
 
 def _target_lines(report: dict[str, Any]) -> list[str]:
@@ -223,6 +232,8 @@ def _quest_lines(made: NewDataset, settings: QuestSettings) -> Iterable[str]:
     documents = report["documents"]
     if report["augmented"]:
         yield f"augmented.jsonl: {report['augmented']:,} additional queries for training"
+    if report["queries"] < report["wanted"]:
+        yield _fewer(report, "queries", "Add --type, --category or --category-file")
     splits = ", ".join(f"{report['splits'].get(name, 0):,} {name}" for name in ("train", "val", "test"))
     yield (
         f"{made.folder}: {report['queries']:,} queries ({splits}), {report['answers']:,} answers,"
@@ -294,6 +305,8 @@ def make_ska(session: PaperSession, output: DatasetOutput, settings: SkaSettings
 
 def _ska_lines(made: NewDataset) -> Sequence[str]:
     """Return lines that describe a new dataset."""
+    from kbkit.benchmarks.ska.gathering import ENOUGH
+
     report: dict[str, Any] = made.report
     counts = ", ".join(f"{count:,} {form}" for form, count in report["instances"].items())
     lines = [f"{made.folder}: {plural(sum(report['instances'].values()), 'instance')} ({counts})"]
@@ -303,6 +316,11 @@ def _ska_lines(made: NewDataset) -> Sequence[str]:
             reasons[reason] = reasons.get(reason, 0) + count
     most = sorted(reasons.items(), key=lambda pair: -pair[1])
     lines += [f"No {form}: {reason}" for form, reason in report.get("missing", {}).items()]
+    lines += [
+        f"Fewer than {report['wanted']:,} {form}: {ENOUGH} (--max-alike allows more)"
+        for form, of_form in report["left_out"].items()
+        if ENOUGH in of_form and report["instances"].get(form, 0) < report["wanted"]
+    ]
     lines += [f"Left out: {count:,}, {reason}" for reason, count in most[:_LISTED]]
     return [*lines, f"{plural(len(most) - _LISTED, 'further reason')} in dataset.json"] if most[_LISTED:] else lines
 
@@ -341,7 +359,7 @@ def _conv_lines(made: NewDataset) -> Iterator[str]:
         + (f" and {report['related']:,} with a related entity" if report["related"] else "")
     )
     if report["groups"] < report["wanted"]:
-        yield f"Fewer than {report['wanted']:,} groups: name more types, or lower --min-turns"
+        yield _fewer(report, "groups", "Name more types, or lower --min-turns")
     if report["untyped"]:
         yield f"Questions without a typo, as none of their words could have one: {report['untyped']:,}"
     yield from (f"No templates of {line}" for line in report["invalid"])

@@ -283,7 +283,13 @@ def test_types_that_share_members_have_each_predicate_once(small: KnowledgeBase)
 
 def test_more_groups_than_entities_and_chosen_configurations(world: KnowledgeBase, tmp_path: Path) -> None:
     settings = ConvSettings(
-        min_turns=2, max_answers=20, count=450, types=("lake",), configurations=("text", "voice-deixis"), turns=2
+        min_turns=2,
+        max_answers=20,
+        count=450,
+        types=("lake",),
+        configurations=("text", "voice-deixis"),
+        turns=2,
+        alike=450,
     )
     made = make(world, tmp_path, settings)
     conversations = list(read_conversations(tmp_path))
@@ -434,6 +440,7 @@ def test_other_scripts_and_types_of_one_entity(tmp_path: Path) -> None:
 
 def test_the_command_resumes_and_protects_other_datasets(world_kb: Path, tmp_path: Path, here: Run) -> None:
     arguments = ("conv", "make", world_kb, "-o", tmp_path / "out", "-n", "10", "-t", "lake", "--min-turns", "2")
+    arguments += ("--max-alike", "10")
     done = here(*arguments)
     assert done.returncode == 0
     assert "80 conversations, 10 groups with the same facts" in done.stdout

@@ -438,7 +438,7 @@ def test_a_run_continues_after_the_budget_is_spent(world: KnowledgeBase, tmp_pat
 
 
 def test_evidence_can_be_required(world: KnowledgeBase, tmp_path: Path) -> None:
-    bare = QuestSettings(("river",), count=70, seed=4, scale=True, facts="never", require="none")
+    bare = QuestSettings(("river",), count=70, seed=4, scale=True, facts="never", require="none", alike=70)
     everything = make(world, tmp_path / "bare", bare).report["evidence"]
     assert everything["none"]
     assert everything["complete"] + everything["partial"]

@@ -145,7 +145,7 @@ def test_datasets_load_in_their_classes(world: KnowledgeBase, tmp_path: Path) ->
     parts = {
         name: their_examples(tmp_path / "made" / f"{name}.jsonl") for name in ("train", "val", "test", "augmented")
     }
-    assert [len(parts[name]) for name in ("train", "val", "test", "augmented")] == [17, 3, 22, 20]
+    assert [len(parts[name]) for name in ("train", "val", "test", "augmented")] == [14, 4, 18, 20]
     for name, examples in parts.items():
         for one in examples:
             assert one.docs and set(one.docs) <= titles

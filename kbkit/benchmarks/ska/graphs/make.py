@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from kbkit.answers.templates import Template
-from kbkit.benchmarks.duplicates import distinct
+from kbkit.benchmarks.duplicates import distinct, mould_of
 from kbkit.benchmarks.left_out import REASON
 from kbkit.benchmarks.pipeline import listed
 from kbkit.benchmarks.requirements.phrases import is_list_field
@@ -80,13 +80,18 @@ def make(
             raise KbError(f"No question of the form {form} has answers of which the KB is sure to hold all", *hint)
     drafts = Drafts(kb, text=text)
     ordered = _ordered(_drafted(drafts, drawn, max_positive, gathering, form), _SIZES[text])
-    if not files:
-        ordered = _varied(ordered, gathering.left_out)
+    ordered = ordered if files else _varied(ordered, gathering.left_out)
     size = max(noise_units, _MIN_UNITS) if text else noise_units
     with Solver() as solver:
-        instances = gathering.gather(
-            f"noise of {form}", ordered, lambda draft: _instance(kb, drafts, draft, form, size, gathering, solver)
-        )
+
+        def outcome(draft: GraphDraft) -> Instance | str:
+            def made() -> Instance | str:
+                return _instance(kb, drafts, draft, form, size, gathering, solver)
+
+            names = [*draft.named, *map(str.casefold, draft.question.phrases)]
+            return made() if files else gathering.unlike(_mould(draft), names, made, on_text=text)
+
+        instances = gathering.gather(f"noise of {form}", ordered, outcome)
     if not instances:
         why = listed(dict(gathering.left_out.most_common(5)))
         raise KbError(f"None of the {len(drawn)} questions gives an instance of the form {form}: {why}")
@@ -115,12 +120,27 @@ def _ordered(drafts: Sequence[GraphDraft], shares: Sequence[float]) -> list[Grap
     groups: list[list[GraphDraft]] = [[] for _ in shares]
     for draft in drafts:
         groups[min(draft.size, len(shares)) - 1].append(draft)
+    groups = [_alternating(group) for group in groups]
     placed = [
         ((at + 0.5) / share if share else float("inf"), number, at, draft)
         for number, (group, share) in enumerate(zip(groups, shares, strict=True))
         for at, draft in enumerate(group)
     ]
     return [draft for *_, draft in sorted(placed, key=lambda entry: entry[:3])]
+
+
+def _mould(draft: GraphDraft) -> tuple[str, int]:
+    return mould_of(draft.question.expression), len(draft.question.phrases)
+
+
+def _alternating(drafts: Sequence[GraphDraft]) -> list[GraphDraft]:
+    """Return drafts so that their moulds alternate, rare ones too."""
+    seen: Counter[tuple[str, int]] = Counter()
+    turns = []
+    for draft in drafts:
+        turns.append(seen[_mould(draft)])
+        seen[_mould(draft)] += 1
+    return [drafts[at] for at in np.argsort(turns, kind="stable").tolist()]
 
 
 def _varied(drafts: Sequence[GraphDraft], left_out: Counter[str]) -> list[GraphDraft]:

@@ -103,6 +103,8 @@ def draw(kb: KnowledgeBase, count: int, seed: int, templates: Sequence[Template]
     pairs = [] if text else _exclusions(kb, seed)
     known = {template.id: template for template in (*templates, *(template for template, _ in pairs))}
     run = StagesRun(kb, complete_settings(settings, templates), None, Matcher(kb), known, says_acronyms=False)
+    if not known:
+        return []
     if text:
         drawn = relational.draw(kb, templates, target.counts(count, _MOST_WANTED), seed, _CANDIDATES)
         return _worded(run, drawn, "phrases")
@@ -278,7 +280,9 @@ def _worded(run: StagesRun, rows: Sequence[Grounding], kind: str) -> list[GraphQ
     for item, requirement in zip(items, required, strict=True):
         item.add(requirement)
     kept = [item for item in items if not item.dropped and (item[Requirement].properties or kind in _PLAIN)]
-    kept = [item for item in kept if not unfit_expression(run.kb, _expression(item))]
+    kept = [item for item in kept if not unfit_expression(
+        run.kb, _expression(item), is_worded=bool(run.templates[item[Grounding].template].phrase)
+    )]  # fmt: skip
     for item, wording in zip(kept, run.fused(kept), strict=True):
         item.add(wording)
     return [_question(item, kind) for item in kept if not item.dropped]

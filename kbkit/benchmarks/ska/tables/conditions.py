@@ -42,6 +42,7 @@ def equal(column: WebColumn, row: int, noun: str) -> RowCondition | None:
     is_bad = cell.strip().casefold() in wording.EMPTY or len(cell) > _MAX_VALUE or "\n" in cell or ", " in cell
     # Of a film of several countries, the source has the main one.
     is_bad |= noun in WORKS and column.noun == "country" and not column.is_list
+    is_bad |= english.is_uncapitalized(cell)  # whose lowest point is 'gulf of mexico'
     if is_bad or not column.noun or column.kind not in (CATEGORY, NAME, YEAR) or column.is_of_another:
         return None
     mask = column.holds(cell)

@@ -6,9 +6,6 @@ synthesized rows, and for *table+text* the other passages.
 
 from __future__ import annotations
 
-import math
-import re
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -16,9 +13,10 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
+from kbkit.benchmarks.duplicates import mould_of
 from kbkit.benchmarks.evidence import Matcher, leaks, padded
 from kbkit.benchmarks.left_out import REASON
-from kbkit.benchmarks.ska.gathering import Gathering
+from kbkit.benchmarks.ska.gathering import ENOUGH, Gathering
 from kbkit.benchmarks.ska.instances import ROW, Instance, KnowledgeUnit, Provenance, without_words
 from kbkit.benchmarks.ska.solve import Solver
 from kbkit.benchmarks.ska.statements import check_instance
@@ -63,11 +61,12 @@ _LOOKUP, _SIMPLE, _AGAIN = "lookup", 0.15, 8
 """The kind that asks for a cell of a named row, which many people know without the table; its largest share of the
 questions of a table; and attempts at another kind."""
 _KIND_TRIES = 6
-_FEW = 3
-"""Instances of a table that may be of one mould; of many, two fifths may."""
-_VALUE = re.compile(r"'(?:[^']|'')*'")
+_SUPERLATIVES = frozenset(("compare", "highest"))
+"""Kinds of questions that ask for the most or the least."""
 _TRIES = 40
 """Attempts at one question, per table."""
+_ENOUGH_TRIES = 400
+"""Attempts that give a question of a mould of which there are enough."""
 
 
 class Extended:
@@ -190,8 +189,6 @@ class _Maker:
             self._draft = lambda: self._by_rows(drafter)
         self._asked: set[Hashable] = set()
         self._made = self._lookups = 0
-        self._moulds: Counter[str] = Counter()
-        self._of_mould = max(_FEW, -(-gathering.count * 2 // 5)) if gathering.count else math.inf
 
     @cached_property
     def extended(self) -> Extended:
@@ -227,20 +224,31 @@ class _Maker:
 
     def next(self, number: int, solver: Solver, scratch: Scratch) -> Instance | None:
         """Return another instance; None if there seems to be none."""
-        for _ in range(_TRIES):
+        tries = enough = 0
+        while tries < _TRIES and enough < _ENOUGH_TRIES:
+            tries += 1
             draft = self._draft()
             # One question of a table is for a single amount: others would differ in the amount alone.
             meaning = draft and (draft.kind if draft.kind == _FILTER and not draft.topics else draft.meaning)
-            if draft is None or meaning in self._asked or self._moulds[_mould(draft)] >= self._of_mould:
+            if draft is None or meaning in self._asked:
+                continue
+            names = [name.casefold() for name in (*draft.topics, *draft.phrases)]
+            outcome = self._gathering.unlike(
+                (self._table.id, _mould(draft)),
+                names,
+                lambda draft=draft: self._instance(draft, number, solver, scratch),  # type: ignore[misc]
+                on_text=False,
+            )
+            if outcome == ENOUGH:
+                enough, tries = enough + 1, tries - 1
                 continue
             self._asked.add(meaning)
-            outcome = self._instance(draft, number, solver, scratch)
             if not isinstance(outcome, str):
                 self._made += 1
                 self._lookups += draft.kind == _LOOKUP
-                self._moulds[_mould(draft)] += 1
                 return outcome
             self._gathering.left_out[outcome] += 1
+        self._gathering.left_out[ENOUGH] += enough
         return None
 
     def _instance(self, draft: TableDraft, number: int, solver: Solver, scratch: Scratch) -> Instance | str:
@@ -325,8 +333,14 @@ class _Maker:
 
 
 def _mould(draft: TableDraft) -> str:
-    """Return what questions have in common that differ in what they name alone: the query without its values."""
-    return f"{draft.kind} {_VALUE.sub('', draft.sql)}"
+    """Return what questions have in common that differ in what they name alone: the query without its values.
+
+    The longest film of a director, and how long the shortest one is, are of one mould.
+    """
+    is_most = draft.kind in _SUPERLATIVES
+    return (
+        "most " + mould_of(draft.uses, is_sql=True) if is_most else f"{draft.kind} {mould_of(draft.sql, is_sql=True)}"
+    )
 
 
 def _some(numbers: Sequence[int], first: Sequence[int], count: int, rng: np.random.Generator) -> list[int]:

@@ -120,8 +120,8 @@ class TableRows:
 
         ``size`` is the number of conditions (0: one or two).
 
-        A longer list of names with nothing in common makes an unnatural question. In a table that is not whole, which
-        may lack rows that share something, those that do are named.
+        A longer list of names makes an unnatural question. In a table that is not whole, which may lack rows that share
+        something, two of those that do are named: *the lower of Uluru and Mount Kosciuszko*.
         """
         if count == 2 and not self.noun:
             return self._by_names(self.some(2, rng, fit))
@@ -133,7 +133,10 @@ class TableRows:
         if self.are_many(clauses):
             return None  # the longest movie in Mandarin: is the list complete?
         if not self.table.is_whole:
-            return self._by_names(rows if all(self.can_name(self.key.cells[row]) for row in rows) else [])
+            if all(clause.column.is_numeric for clause in clauses):
+                return None  # mountains below 400 m, on three continents
+            rows = [row for row in rows if self.can_name(self.key.cells[row])]
+            return self._by_names(rng.choice(rows, 2, replace=False).tolist() if len(rows) > 1 else [])
         where = " AND ".join(clause.sql for clause in clauses)
         text = f"the {wording.noun_phrase(self.nouns, clauses)}"
         return RowGroup(rows, where, text, topics_of(clauses), tuple(clauses))

@@ -26,7 +26,7 @@ from kbkit.benchmarks.ska.tables.wording import RowCondition
 from kbkit.english.attributes import is_popularity
 from kbkit.english.descriptions import descriptions
 from kbkit.english.markers import is_crude, untelling
-from kbkit.english.reputations import reputations
+from kbkit.english.reputations import head_of, is_general, names_thing, reputations
 from kbkit.english.stems import is_english, shares_stem
 from kbkit.english.types import STORIES
 from kbkit.english.words import is_participle, is_plural, quoted
@@ -42,6 +42,8 @@ _BY = "by"
 _SHARED_BY_MANY = frozenset(("famous", "known", "largely", "mostly", "noted", "renowned"))
 """How clauses begin that may fit several things, of which the texts say so of one."""
 _FAMOUS = ("famous", "known", "noted", "renowned")
+_COMMON_THING = 0.02
+"""Maximum fraction of the rows whose texts have the noun of what a row is known for: others are, too."""
 _LONGEST = 7
 """Maximum number of words of a clause: more are a quotation."""
 _TRIES = 12
@@ -161,8 +163,11 @@ class TextDrafter:
         names = self._documents[row].names
         things = [text[start:end] for start, end in reputations(text, names)]
         things = [one for one in things if not (contains(one, hidden) or shares_stem(one, names))]
-        for first, second in combinations(things, 2):
-            if self._holders((first, second)) == [row]:
+        most = max(1, _COMMON_THING * len(self._rows))
+        things = [one for one in things if names_thing(one) or len(self._holders((head_of(one),))) <= most]
+        own = [names_thing(one) or (not is_general(one) and len(self._holders((head_of(one),))) == 1) for one in things]
+        for (first, is_own), (second, is_own_too) in combinations(zip(things, own, strict=True), 2):
+            if self._holders((first, second)) == [row] and (is_own or is_own_too):
                 word = _FAMOUS[(row + len(first)) % len(_FAMOUS)]
                 yield _Described(f"the {self._noun} {word} for {second} and {first}", (first, second))
 
