@@ -117,7 +117,7 @@ def _beside_key(_: ProfiledTable, key: Sequence[str], free: Sequence[ProfiledCol
 def _is_name_of_row(column: ProfiledColumn) -> bool:
     words = names.words(column.name)
     return (
-        words[-1:] in (("name",), ("title",))
+        words[-1:] in (("name",), ("title",), ("codename",), ("hostname",))
         and not names.OTHERS & set(words[-2:-1])
         and not names.is_file(column.name)
     )

@@ -163,6 +163,8 @@ def _specs(
             escape=detected.escape,
             skip=detected.skip,
             spaced=detected.spaced,
+            short_rows=detected.short_rows,
+            footer=detected.footer,
             columns=detected.columns,
             encoding="" if detected.encoding == "utf-8" else detected.encoding,
         )
