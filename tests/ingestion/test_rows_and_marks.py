@@ -93,3 +93,55 @@ def test_codes_of_digits_only_refer_to_rows_of_their_table(tmp_path: Path) -> No
     found = infer([written(tmp_path, {"stops.csv": "stop_id,stop_name,parent_hall\n" + "\n".join(rows)})], "x")
     [nodes] = found.plan.nodes
     assert [(link.columns, link.target, link.missing) for _, link in nodes.links] == [(("parent_hall",), "stops", 0)]
+
+
+COPIED = "".join(
+    f"{n}\t{n:08x}-672b-44e6-8078-22aa27ff51b7\tTitle {n}\\tB side\t{'N/A' if n % 2 else 'x'}\t\\N\t{n % 4 + 1}\n"
+    for n in range(1, 31)
+)
+
+
+def test_files_without_an_ending_are_tables_if_they_have_columns(tmp_path: Path) -> None:
+    places = "".join(f"{n}\tPlace {n}\t\\N\tf\n" for n in range(1, 5))
+    files = {"dump/album": COPIED, "dump/place": places, "dump/STAMP": "2024-01-01\n", "dump/LICENSE": "Free,\nfree,\n"}
+    folder = written(tmp_path / "in", files)
+    found = infer([folder], "x")
+    assert {nodes.table.name: (nodes.key, nodes.named) for nodes in found.plan.nodes} == {
+        "album": (("column1",), ("column3",)),
+        "place": (("column1",), ("column2",)),
+    }
+    assert "Not read: dump/LICENSE, dump/STAMP (document, not a table)" in found.notes
+    with kbkit.ingest(str(folder), out=tmp_path / "x.kb", stores=["tables"]) as kb:
+        assert kb.node("album#3").name == "Title 3\tB side"
+
+
+TOWNS = "id,name\n" + "".join(f"{n},Town {n}\n" for n in range(9))
+
+
+def test_short_notes_beside_tables_are_not_read(tmp_path: Path) -> None:
+    notes = "Exported from the board, 12 March 2024.\nThe yellow label has no name.\n"
+    found = infer([written(tmp_path, {"towns.csv": TOWNS, "notes.txt": notes})], "x")
+    assert [table.name for table in found.tables] == ["towns"]
+    assert "Not read: notes.txt (document, not a table)" in found.notes
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"towns.csv": TOWNS, "posts.xml": '<posts><row Id="1"/><row Id="2"'}, "Invalid XML.*posts.xml"),
+        ({"a.csv": TOWNS, "A.CSV": TOWNS}, "A.CSV and a.csv .* differ in capitals only"),
+        ({"towns.csv": TOWNS, "inv\udcff.csv": TOWNS}, "inv.* is not UTF-8"),
+        ({"settings.xml": "<a><b>1</b></a>"}, "No list of records in .*settings.xml"),
+        ({"towns.csv": "id,name\n"}, "No rows in towns.csv"),
+    ],
+    ids=["damaged", "capitals", "name", "settings", "header"],
+)
+def test_errors_name_the_file(files: dict[str, str], message: str, tmp_path: Path) -> None:
+    try:
+        folder = written(tmp_path, files)
+    except (OSError, UnicodeError):
+        pytest.skip("the file system has no such names")
+    if len([*folder.iterdir()]) < len(files):
+        pytest.skip("the file system knows no capitals")
+    with pytest.raises(BadInputError, match=message):
+        infer([folder], "x")

@@ -175,14 +175,14 @@ def examined(paths: Sequence[Path], *, no_header: bool = False, date_order: str 
         local = archives.unpack(found, folder / "unpacked")
         try:
             every = zip(found["files"], local["files"], strict=True)
-            files = [pair for pair in every if pair[0] in paths or not source_tables.has_no_rows(*pair)]
+            files, skipped = source_tables.with_rows(every, paths)
             together = {gathered.whole(group, folder / f"group-{n}"): group for n, group in enumerate(groups)}
             given_files = [*files, *((path, path) for path in together)]
             tables = source_tables.tables_of(given_files, together, paths, no_header=no_header, declared=declared)
             for table in tables:
                 table.date_order = date_order
             notes = [f"Skipped {path}: {path.stem}_all has its rows" for path in views]
-            notes += [f"Skipped {path}: no list of records" for path in found["files"] if path not in dict(files)]
+            notes += skipped
             notes += [note for pair in files for note in source_notes.skipped(*pair)]
             source_notes.check_read(paths, {*listed, *taken})
             notes += source_notes.unread(paths, {*listed, *taken, *declared.files})
@@ -326,9 +326,8 @@ def _plan(con: duckdb.DuckDBPyConnection, tables: list[ProfiledTable], told: Cor
         profile.check_names(tables, target, ())
     filled = [table for table in tables if table.rows]
     if not filled:
-        raise BadInputError(
-            f"No rows in {', '.join(table.name for table in tables)}", "Name files with a header and rows"
-        )
+        of_files = dict.fromkeys(table.spec.match[0].replace("[[]", "[") for table in tables)
+        raise BadInputError(f"No rows in {', '.join(of_files)}", "Name files with a header and rows")
     guesses = links.find(con, filled, {name: tuple(columns) for name, columns in told.keys.items()}, linked, nodes)
     guesses = subsets.settle(con, filled, guesses, linked)
     nouns.of_references(filled, guesses.links, told.types)

@@ -107,6 +107,9 @@ _CHECKS = {
     "comma numbers": f"contains({{v}}, ',') AND regexp_full_match({{v}}, '{COMMA}|{GROUPED}')",
     "marks": f"regexp_full_match(trim({{v}}), {literal(_MARK)})",
     "letter marks": r"regexp_full_match(trim({v}), '\p{L}')",
+    "uuids": "regexp_full_match({v}, '[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}')",
+    "copy nulls": r"{v} = '\N'",
+    "copy escapes": r"regexp_matches({v}, '\\[\\tnr]')",
     "missing": f"{{v}} IN ({', '.join(map(literal, MISSING_TEXTS))})",
     "absent": f"{{v}} IN ({', '.join(map(literal, ABSENT))})",
     "dashes": f"{{v}} IN ({', '.join(map(literal, DASHES))})",
@@ -144,6 +147,7 @@ class ProfiledColumn:
     ``problem`` is the reason why a column that looks like one of dates stays text. ``flags`` is the number of numbers
     with letters behind them, which are left out; ``has_unit``: a currency or percent is. ``whole`` are elements with
     the separator in them, ``element_form`` is the SQL expression of an element (``{v}``) as another table writes it.
+    ``are_uuids``: all texts are identifiers that programs make.
     """
 
     name: str
@@ -163,6 +167,7 @@ class ProfiledColumn:
     problem: str = ""
     flags: int = 0
     has_unit: bool = False
+    are_uuids: bool = False
     whole: tuple[str, ...] = ()
     element_form: str = ""
 

@@ -23,6 +23,7 @@ def name_columns(
         for column in table.columns.values()
         if column.look in ("text", "prose")
         and column.kind != "JSON"
+        and not column.are_uuids
         and _tells_apart(column, table)
         and column.name not in {*linked, *texts, *table.names_of_others}
     ]

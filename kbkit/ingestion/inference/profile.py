@@ -163,14 +163,26 @@ def _clean(
     """Return columns without what is around or instead of their values, and the numbers of marks of missing ones."""
     clean: list[TableField] = []
     marks: dict[str, int] = {}
+    # Escapes of the texts that PostgreSQL copies, beside its missing values.
+    copied = any(looks[raw.name]["copy nulls"] for raw in fields if raw.name in looks)
     for raw in fields:
         one, count = unwrapped(raw, looks.get(raw.name)), 0
+        if copied and raw.name in looks and looks[raw.name]["copy escapes"]:
+            one = one._replace(value=f"CASE WHEN {one.value} <> '\\N' THEN {_unescaped(one.value)} END")
         if raw.name in looks:
             one = answered(con, source, one, looks[raw.name])
             one, count = unmarked(con, source, one, looks[raw.name])
         clean.append(one)
         marks |= {raw.name: count} if count else {}
     return clean, marks
+
+
+def _unescaped(value: str) -> str:
+    r"""Return the expression of a value without the escapes of PostgreSQL: ``\\``, ``\t``, ``\n``, ``\r``."""
+    shown = f"replace({value}, '\\\\', chr(31))"
+    for sign, code in (("t", 9), ("n", 10), ("r", 13)):
+        shown = f"replace({shown}, '\\{sign}', chr({code}))"
+    return f"replace({shown}, chr(31), '\\')"
 
 
 def _with_decimal_commas(look: dict[str, float]) -> None:
