@@ -145,3 +145,16 @@ def test_errors_name_the_file(files: dict[str, str], message: str, tmp_path: Pat
         pytest.skip("the file system knows no capitals")
     with pytest.raises(BadInputError, match=message):
         infer([folder], "x")
+
+
+def test_a_file_of_rows_of_another_one_is_left_out(tmp_path: Path) -> None:
+    header, rows = "Key,Title,Year,Pages\n", [f"K{n}Q,Title {n},20{n},{n}\n" for n in range(10, 22)]
+    others = "".join(f"{n},Talk {n},20{n},{n}\n" for n in range(10, 14))
+    files = {"all.csv": header + "".join(rows), "some.csv": header + "".join(rows[3:8]), "talks.csv": header + others}
+    folder = written(tmp_path / "in", files)
+    found = infer([folder], "x")
+    assert {table.name: table.rows for table in found.tables} == {"all": 12, "talks": 4}
+    assert "Left out some: all has all of its rows" in found.notes
+    with kbkit.ingest(str(folder), out=tmp_path / "x.kb", stores=["tables"]) as kb:
+        assert {one.members for one in kb.schema.node_types} == {12, 4}
+    assert len(infer([folder / "all.csv", folder / "some.csv"], "x").tables) == 2
