@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -46,6 +47,8 @@ def is_document(path: Path) -> bool:
     ``authors.csv`` with one column is a table; a file of :data:`UNTYPED` is one only with columns.
     """
     ending, named = path.suffix.lower(), _DOCUMENT.match(path.name) is not None
+    if not ending and os.path.lexists(path) and not path.is_file():
+        return False  # a folder, a pipe, or a link to nothing
     if ending in UNTYPED and (ending or not named):
         lines = [line for line in _first_lines(path) if line.strip()]
         return any("\0" in line for line in lines) or not _has_columns(lines)
