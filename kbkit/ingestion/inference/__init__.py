@@ -175,7 +175,7 @@ def examined(paths: Sequence[Path], *, no_header: bool = False, date_order: str 
         local = archives.unpack(found, folder / "unpacked")
         try:
             every = zip(found["files"], local["files"], strict=True)
-            files, skipped = source_tables.with_rows(every, paths)
+            files, skipped = source_tables.with_rows(every, paths, alone=not groups)
             together = {gathered.whole(group, folder / f"group-{n}"): group for n, group in enumerate(groups)}
             given_files = [*files, *((path, path) for path in together)]
             tables = source_tables.tables_of(given_files, together, paths, no_header=no_header, declared=declared)

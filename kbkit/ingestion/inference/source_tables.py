@@ -173,13 +173,15 @@ def _specs(
         yield stem, spec
 
 
-def with_rows(files: Iterable[tuple[Path, Path]], roots: Sequence[Path]) -> tuple[list[tuple[Path, Path]], list[str]]:
+def with_rows(
+    files: Iterable[tuple[Path, Path]], roots: Sequence[Path], *, alone: bool
+) -> tuple[list[tuple[Path, Path]], list[str]]:
     """Return the files with rows, given with where they are on disk, and notes on the others, which are skipped unless
-    they are among the ``roots``. Raises :class:`BadInputError` if all are.
+    they are among the ``roots``. Raises :class:`BadInputError` if all are, and there are no other ones (``alone``).
     """
     every = list(files)
     why = {given: "" if given in roots else why_no_rows(given, path) for given, path in every}
-    if every and all(why.values()):
+    if alone and every and all(why.values()):
         raise BadInputError(f"No list of records in {', '.join(map(str, [*why][:3]))}", "Use files with rows")
     return [pair for pair in every if not why[pair[0]]], [f"Skipped {one}: {said}" for one, said in why.items() if said]
 
