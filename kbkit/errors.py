@@ -131,6 +131,10 @@ class BadInputError(KbError):
     """An invalid source file, recipe or value."""
 
 
+class NoRecordsError(BadInputError):
+    """A file that can be read, but has no list of records."""
+
+
 class NotAKbError(KbError):
     """A path that is not a KB, or a KB that this version cannot read."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import csv
 import gzip
 import re
 import zlib
@@ -22,6 +23,8 @@ from kbkit.ingestion.source_files import format_of
 from kbkit.ingestion.sources import DELIMITERS, signs
 
 _CHUNK = 1 << 20
+FOOTER = 1 << 14
+"""Bytes at the end of a file in which lines below the rows are looked for."""
 _CONTROLS = re.compile("[\x80-\x9f]")
 
 
@@ -44,7 +47,7 @@ def decode(specs: Iterable[FileSpec], found: Mapping[str, Sequence[Path]], folde
 def _copy_if_other(path: Path, spec: FileSpec, folder: Path) -> Path:
     kind = "" if spec.reader or spec.converter else spec.format or format_of(path)
     mixed = kind in DELIMITERS and _has_mixed_ends(path)
-    if spec.encoding in ("", "utf-8") and not spec.spaced and not mixed:
+    if spec.encoding in ("", "utf-8") and not spec.spaced and not mixed and not spec.footer:
         return path
     folder.mkdir(parents=True)
     target = folder / (path.stem if path.suffix.lower() == ".gz" else path.name)
@@ -54,7 +57,37 @@ def _copy_if_other(path: Path, spec: FileSpec, folder: Path) -> Path:
             texts = _with_plain_ends(texts, *signs(spec, path, kind), spec.escape)
         for text in _quoted(texts, spec.spaced) if spec.spaced else texts:
             copy.write(text)
+    if spec.footer:
+        _cut_footer(target, *signs(spec, path, kind))
     return target
+
+
+def footer(text: str, delimiter: str, quote: str) -> int:
+    """Return the number of characters in the lines of one field at the end of a text, such as notes below a table;
+    blank lines between them and the last row are theirs.
+    """
+    lines = text.splitlines(keepends=True)
+    count = 0
+    for line in reversed(lines):
+        bare = line.strip()
+        quoted = bool(quote) and len(bare) > 1 and bare[0] == bare[-1] == quote
+        if bare and not quoted and delimiter in bare:
+            break
+        if bare and quoted and len(next(csv.reader([bare], delimiter=delimiter, quotechar=quote))) > 1:
+            break
+        count += len(line)
+    return count
+
+
+def _cut_footer(path: Path, delimiter: str, quote: str) -> None:
+    """Cut off the lines of one field at the end of a file in UTF-8, which is a copy."""
+    size = path.stat().st_size
+    with path.open("r+b") as handle:
+        handle.seek(max(0, size - FOOTER))
+        tail = handle.read()
+        text = tail.decode(errors="replace")
+        kept = text[: len(text) - footer(text, delimiter, quote)]
+        handle.truncate(size - len(text.removeprefix(kept).encode()))
 
 
 def _has_mixed_ends(path: Path) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from kbkit.errors import BadInputError
+from kbkit.errors import NoRecordsError
 from kbkit.ingestion import json_resources
 from kbkit.ingestion.json_wholes import lists_in
 from kbkit.readers import (
@@ -40,7 +40,7 @@ def _document(path: Path, _: int) -> dict[str, Any]:
         return documents[0]
     rows = documents[0] if len(documents) == 1 else documents
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise BadInputError(f"{path} has no list of records", "Records are mappings. Convert it to CSV or JSON")
+        raise NoRecordsError(f"{path} has no list of records", "Records are mappings. Convert it to CSV or JSON")
     return {"records": rows}
 
 
@@ -77,7 +77,7 @@ def _elements(path: Path, _: int) -> dict[str, Any]:
         inside = [value for _, value in members if isinstance(value, dict)]
     if not lists:
         hint = "Records are elements of one name with attributes or elements inside. Convert it to CSV or JSON"
-        raise BadInputError(f"{path} has no list of records", hint)
+        raise NoRecordsError(f"{path} has no list of records", hint)
     return lists
 
 

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kbkit.errors import INVALID_UNICODE, INVALID_UNICODE_HINT, BadInputError, UnknownNameError
+from kbkit.errors import INVALID_UNICODE, INVALID_UNICODE_HINT, BadInputError, NoRecordsError, UnknownNameError
 from kbkit.ingestion import json_markers, json_resources
 from kbkit.ingestion.json_documents import READERS, TAGGED, XML
 from kbkit.ingestion.json_markers import LISTS
@@ -297,14 +297,23 @@ def is_yaml(path: Path) -> bool:
     return suffix(path) in (".yaml", ".yml")
 
 
-def has_no_records(path: Path) -> bool:
-    """Return whether a file is XML or YAML without a list of records, such as settings."""
+def why_no_records(path: Path) -> str:
+    """Return why an XML or YAML file has no records, empty if it has some: settings have none, or tags that only their
+    program knows. Raises :class:`BadInputError` for damaged XML.
+    """
     try:
         if is_yaml(path):
-            return not (top := _object(path)) or (not lists_in(top) and _keyed(top) is None)
-        return is_xml(path) and not _object(path)
-    except BadInputError:
-        return True
+            top = _object(path) or {}
+            found = bool(lists_in(top)) or _keyed(top) is not None
+        else:
+            found = not is_xml(path) or bool(_object(path))
+    except NoRecordsError:
+        found = False
+    except BadInputError as error:
+        if is_yaml(path):
+            return error.message
+        raise
+    return "" if found else "no list of records"
 
 
 def _is_lines(start: bytes) -> bool:

@@ -47,7 +47,8 @@ class FileSpec:
     file without a header line, ``skip`` is the number of lines before the header. All columns are read as text unless
     the format is typed. ``table`` is the table of a SQLite or DuckDB database, the sheet of a workbook, or the list in
     a JSON file; several specifications may read the same file then. ``spaced`` is a delimiter that is part of a field
-    where a blank follows it. ``folder`` and ``file`` are the names of columns
+    where a blank follows it; with ``short_rows``, rows may lack their last fields; with ``footer``, the last lines of
+    the file that have one field only are left out. ``folder`` and ``file`` are the names of columns
     with the name of each row's folder and of its file, without the ending.
     """
 
@@ -63,6 +64,8 @@ class FileSpec:
     escape: str = ""
     skip: int = 0
     spaced: str = ""
+    short_rows: bool = False
+    footer: bool = False
     encoding: str = ""
     table: str = ""
     folder: str = ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -20,8 +21,10 @@ _WORDS = 5
 """Words of a line of prose."""
 _ALIKE = 0.9
 """Fraction of the lines of a table that have the same number of delimiters."""
-UNTYPED = (".dat", ".data", ".asc", ".out")
-"""Endings of files of any kind, which are tables if they are text with columns."""
+_FEWEST_TABLE_LINES = 10
+"""Lines of sentences from which a text without columns is a list of them."""
+UNTYPED = ("", ".dat", ".data", ".asc", ".out")
+"""Endings of files of any kind, and no ending, which are tables if they are text with columns."""
 DOCUMENTS = (".md", ".rst", ".html", ".htm", ".pdf", ".docx", ".doc", ".rtf", ".odt")
 """Endings of documents, which hold no tables."""
 
@@ -44,7 +47,9 @@ def is_document(path: Path) -> bool:
     ``authors.csv`` with one column is a table; a file of :data:`UNTYPED` is one only with columns.
     """
     ending, named = path.suffix.lower(), _DOCUMENT.match(path.name) is not None
-    if ending in UNTYPED:
+    if not ending and os.path.lexists(path) and not path.is_file():
+        return False  # a folder, a pipe, or a link to nothing
+    if ending in UNTYPED and (ending or not named):
         lines = [line for line in _first_lines(path) if line.strip()]
         return any("\0" in line for line in lines) or not _has_columns(lines)
     if ending not in _TEXTS:
@@ -57,7 +62,12 @@ def is_document(path: Path) -> bool:
         return False
     wordy = sum(len(line.split()) >= _WORDS for line in filled)
     paragraphs = len(filled) >= _FEWEST_LINES and len(filled) < len(lines) and 2 * wordy >= len(filled)
-    return paragraphs or (named and ending == ".txt")
+    short = len(filled) < _FEWEST_TABLE_LINES and 2 * sum(map(_is_sentence, filled)) >= len(filled)
+    return paragraphs or ((named or short) and ending == ".txt")
+
+
+def _is_sentence(line: str) -> bool:
+    return len(line.split()) >= _WORDS and line.rstrip().endswith((".", "!", "?", ":"))
 
 
 def _first_lines(path: Path) -> list[str]:
@@ -69,7 +79,7 @@ def _first_lines(path: Path) -> list[str]:
             text = "".join(handle.readline(_LONGEST) for _ in range(_LINES))
     except OSError:
         return []
-    return text.rstrip().splitlines()
+    return text.rstrip("\r\n ").splitlines()
 
 
 def _has_columns(lines: Sequence[str]) -> bool:

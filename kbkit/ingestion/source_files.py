@@ -198,7 +198,20 @@ def tables_in(paths: Sequence[Path], *, may_be_empty: bool = False) -> list[Path
         raise BadInputError(f"No tables in {', '.join(map(str, paths))}", _no_tables_hint(paths))
     for path in (path for path in found if archives.size(path) == 0):
         raise BadInputError(f"{path} is empty")
+    _check_names(found)
     return list(dict.fromkeys(found))
+
+
+def _check_names(paths: Sequence[Path]) -> None:
+    """Raise :class:`BadInputError` for a name that is no text, and for two that differ in capitals only."""
+    known: dict[tuple[Path, str], Path] = {}
+    for path in paths:
+        if not (shown := os.fsencode(path).decode(errors="replace")) == str(path):
+            raise BadInputError(f"The name of {shown} is not UTF-8", "Rename it")
+        other = known.setdefault((path.parent, path.name.casefold()), path)
+        if other != path:
+            message = f"The names of {other.name} and {path.name} in {path.parent} differ in capitals only"
+            raise BadInputError(message, "Rename one of them")
 
 
 def _tables_inside(folder: Path, *, deep: bool) -> list[Path]:
@@ -233,9 +246,9 @@ def is_left_out(folder: Path) -> bool:
 def _no_tables_hint(paths: Sequence[Path]) -> str:
     """Return the remedy for paths without tables: the formats of other files to convert, or those to use."""
     inside = (one for path in paths if path.is_dir() for one in _inside(path, deep=True))
-    other = sorted({suffix(one) for one in inside if not is_side_file(one)} - {"", *FORMATS})[:_MOST_NAMED]
+    other = sorted({suffix(one) for one in inside if not is_side_file(one)} - {*FORMATS})[:_MOST_NAMED]
     start = f"Convert {', '.join(other)} files to CSV or JSON. " if other else ""
-    return f"{start}Use files that end in " + ", ".join(sorted(FORMATS))
+    return f"{start}Use files that end in " + ", ".join(sorted(filter(None, FORMATS)))
 
 
 _MOST_NAMED = 5
@@ -243,8 +256,8 @@ _MOST_NAMED = 5
 
 def format_of(path: Path) -> str:
     """Return the format of a file, by its name. Raises :class:`BadInputError` for an unknown one."""
-    if suffix(path) not in FORMATS:
-        listed = ", ".join(sorted(FORMATS))
+    if suffix(path) not in FORMATS or (not suffix(path) and path.is_file() and is_side_file(path)):
+        listed = ", ".join(sorted(filter(None, FORMATS)))
         hint = f"If it is text with commas or tabs between columns, rename it to .csv. Otherwise use one of {listed}"
         raise BadInputError(f"Unsupported file type: {path}", hint)
     return FORMATS[suffix(path)]

@@ -270,7 +270,8 @@ def _delimited(spec: FileSpec, path: Path, kind: str) -> tuple[str, list[str]]:
         f"read_csv({literal(str(path))}, auto_detect = false, header = {'false' if spec.columns else 'true'},"
         f" skip = {int(bool(separator_line(path))) + spec.skip},"
         f" delim = {literal(delimiter)}, quote = {literal(quotes)}, escape = {literal(escape)},"
-        f" max_line_size = {MAX_LINE}, columns = {{{typed}}})"
+        f" max_line_size = {MAX_LINE}, columns = {{{typed}}}"
+        f"{', null_padding = true, parallel = false' if spec.short_rows else ''})"
     )
     return source, names
 

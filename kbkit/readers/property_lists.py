@@ -6,7 +6,7 @@ import plistlib
 from pathlib import Path
 from typing import Any
 
-from kbkit.errors import BadInputError, reason
+from kbkit.errors import BadInputError, NoRecordsError, reason
 from kbkit.readers.columns import text
 from kbkit.readers.whole_files import content_of
 
@@ -25,7 +25,7 @@ def read(path: Path) -> dict[str, Any]:
         raise BadInputError(f"Invalid property list in {path}: {reason(error)}") from None
     found = {"records": found} if isinstance(found, list) else found
     if not isinstance(found, dict):
-        raise BadInputError(f"{path} has no list of records", "Convert it to CSV or JSON")
+        raise NoRecordsError(f"{path} has no list of records", "Convert it to CSV or JSON")
     return {name: _plain(one) for name, one in found.items()}
 
 

@@ -191,14 +191,13 @@ def examined(paths: Sequence[Path], *, no_header: bool = False, date_order: str 
         local = archives.unpack(found, folder / "unpacked")
         try:
             every = zip(found["files"], local["files"], strict=True)
-            files = [pair for pair in every if pair[0] in paths or not source_tables.has_no_rows(*pair)]
+            files, skipped = source_tables.with_rows(every, paths, alone=not groups)
             together = {gathered.whole(group, folder / f"group-{n}"): group for n, group in enumerate(groups)}
             given_files = [*files, *((path, path) for path in together)]
             tables = source_tables.tables_of(given_files, together, paths, no_header=no_header, declared=declared)
             for table in tables:
                 table.date_order = date_order
-            notes = [f"Skipped {path}: {path.stem}_all has its rows" for path in views]
-            notes += [f"Skipped {path}: no list of records" for path in found["files"] if path not in dict(files)]
+            notes = [*(f"Skipped {path}: {path.stem}_all has its rows" for path in views), *skipped]
             notes += [note for pair in files for note in source_notes.skipped(*pair)]
             source_notes.check_read(paths, {*listed, *taken})
             notes += source_notes.unread(paths, {*listed, *taken, *declared.files})
@@ -207,8 +206,9 @@ def examined(paths: Sequence[Path], *, no_header: bool = False, date_order: str 
                 of_table = {table.name: given for given, table in of_given.items()}
                 declared_data.check(con, list(tables), declared, of_table)
                 notes += declared_data.notes(declared)
-                joined = alike_sheets.join(con, list(tables))
-                notes += alike_sheets.notes(joined)
+                whole, left_out = repeats.without_parts(con, tables, paths)
+                joined = alike_sheets.join(con, whole)
+                notes += [*left_out, *alike_sheets.notes(joined)]
                 kept = embedded.split(con, repeats.absorb(con, lines.split(con, joined)))
                 own = {t.name: tables[t][0] for t in kept if t in tables}
                 nouns.rename(con, kept, {name: path.parent for name, path in own.items() if path in listed})

@@ -191,7 +191,7 @@ def _text(values: _Values) -> ProfiledColumn:
     # The same long text in all rows says nothing to search.
     prose = _is_prose(values.one.name, values.look) and not constant
     kind, problem = "prose" if prose else "text", values.reading.problem
-    return values.column(kind, codes=values.all_are("codes"), problem=problem)
+    return values.column(kind, codes=values.all_are("codes"), problem=problem, are_uuids=values.all_are("uuids"))
 
 
 _RULES: tuple[Callable[[_Values], ProfiledColumn | None], ...] = (

@@ -48,9 +48,8 @@ def plan(con: Connection, tables: list[ProfiledTable], told: Corrections) -> Tab
         profile.check_names(tables, target, ())
     filled = [table for table in tables if table.rows]
     if not filled:
-        raise BadInputError(
-            f"No rows in {', '.join(table.name for table in tables)}", "Name files with a header and rows"
-        )
+        of_files = dict.fromkeys(table.spec.match[0].replace("[[]", "[") for table in tables)
+        raise BadInputError(f"No rows in {', '.join(of_files)}", "Name files with a header and rows")
     guesses = links.find(con, filled, {name: tuple(columns) for name, columns in told.keys.items()}, linked, nodes)
     guesses = subsets.settle(con, filled, guesses, linked)
     nouns.of_references(filled, guesses.links, told.types)

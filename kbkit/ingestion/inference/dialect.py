@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from kbkit.errors import BadInputError, reason
-from kbkit.ingestion.encodings import spaced_fields
+from kbkit.ingestion.encodings import FOOTER, footer, spaced_fields
 from kbkit.ingestion.inference import names
 from kbkit.ingestion.inference.looks import ABSENT
 from kbkit.ingestion.sources import separator_line
@@ -46,7 +46,8 @@ _WORDS = 8
 class Dialect:
     """How to read a file. ``columns`` are names for a file without a header line, ``escape`` is the sign before quotes
     in quoted fields, unless they are doubled, and ``skip`` is the number of lines before the header. ``spaced`` is the
-    delimiter if it is part of a field where a blank follows it.
+    delimiter if it is part of a field where a blank follows it. With ``short_rows``, rows may lack their last fields;
+    with ``footer``, lines of one field below the rows are left out.
     """
 
     encoding: str
@@ -56,6 +57,8 @@ class Dialect:
     escape: str = ""
     skip: int = 0
     spaced: str = ""
+    short_rows: bool = False
+    footer: bool = False
 
 
 def detect(path: Path, *, no_header: bool = False) -> Dialect:
@@ -80,13 +83,87 @@ def detect(path: Path, *, no_header: bool = False) -> Dialect:
     text = text.partition("\n")[2] if sign else text
     if len(start) == _SAMPLE:  # without the last, incomplete line
         text = text[: text.rfind("\n") + 1] or text
+    comments = 0 if no_header else _comments(text)
+    text = "".join(text.splitlines(keepends=True)[comments:]) if comments else text
     delimiter = sign or _delimiter(text)
     quote = '"' if delimiter != "\t" or _is_quoted(text) or _is_quoted_later(path, encoding, text) else ""
     escape = "\\" if quote and _is_escaped(text, delimiter, quote) else ""
     rows = _rows(text, delimiter, quote, escape)
-    skip = 0 if no_header else _titles(rows)
+    titled = 0 if no_header else _titles(rows)
+    skip = comments + titled
     spaced = delimiter if quote and not skip and _is_spaced(text, delimiter, rows) else ""
-    return Dialect(encoding, delimiter, quote, _columns(rows[skip:], no_header=no_header), escape, skip, spaced)
+    end = "" if escape else _footer(path, encoding, delimiter, quote)
+    whole = rows[titled:]
+    if end and len(start) < _SAMPLE and whole:
+        width = len(whole[0])
+        while whole and len(whole[-1]) < min(width, _PAIR):
+            whole.pop()
+    short = not spaced and _are_short(whole)
+    columns = _columns(whole, no_header=no_header)
+    return Dialect(encoding, delimiter, quote, columns, escape, skip, spaced, short, bool(end))
+
+
+def _footer(path: Path, encoding: str, delimiter: str, quote: str) -> str:
+    """Return the lines of one field at the end of a file whose rows have at least three, such as notes and sources;
+    empty without one. A single word or number may be a row that was cut off.
+    """
+    if path.suffix.lower() == ".gz" or encoding == "utf-16":
+        return ""
+    with path.open("rb") as handle:
+        handle.seek(max(0, path.stat().st_size - FOOTER))
+        text = handle.read().decode(encoding, errors="replace")
+    size = footer(text, delimiter, quote)
+    end, before = text[len(text) - size :], text[: len(text) - size].rstrip("\r\n").rpartition("\n")[2]
+    rows = _rows(before, delimiter, quote)
+    is_row = bool(rows) and len(rows[-1]) > _PAIR and sum(map(bool, rows[-1])) >= _PAIR
+    said = any(" " in line or not re.search(r"\w", line.replace("_", "")) for line in end.split("\n") if line.strip())
+    return end if is_row and said and end.count("\n") <= _MOST_NOTES else ""
+
+
+_MOST_NOTES = 40
+"""Lines below the rows of a table."""
+
+
+def _are_short(rows: list[list[str]]) -> bool:
+    """Return whether several rows have fewer fields than the header, none more, and the missing ones are the last:
+    in columns of numbers and dates, short rows have these, too.
+    """
+    filled = [row for row in rows if row]
+    header, below = (filled[0], filled[1:]) if filled else ([], [])
+    width = len(header)
+    short = [row for row in below if len(row) < width]
+    if len(short) < max(_PAIR, len(below) * _SHORT) or any(len(row) > width or len(row) < _PAIR for row in below):
+        return False
+    for place in range(width):
+        whole = [row[place] for row in below if place < len(row) == width]
+        typed = sum(DATUM.fullmatch(value.strip()) is not None for value in whole)
+        own = [row[place] for row in short if place < len(row)]
+        if whole and typed == len(whole) and not all(DATUM.fullmatch(value.strip()) for value in own):
+            return False
+    return True
+
+
+_SHORT = 0.1
+"""Fraction of the rows that lack fields if it is no mistake."""
+
+
+def _comments(text: str) -> int:
+    """Return the number of lines that start with ``#`` before the first row of several fields, without the last one if
+    it names the columns: it has as many fields then.
+    """
+    lines = text.splitlines()
+    count = next((place for place, line in enumerate(lines) if not line.startswith("#")), 0)
+    if not count:
+        return 0
+    delimiter = _delimiter("\n".join(lines[count:]))
+    widths = [line.count(delimiter) for line in lines[: count + 1]]
+    if (
+        not widths[-1]
+        or any(line.startswith("#") for line in lines[count:])
+        or 1 < count == widths[:-1].count(widths[-1])
+    ):
+        return 0
+    return count - (widths[-2] == widths[-1])
 
 
 def _is_spaced(text: str, delimiter: str, rows: list[list[str]]) -> bool:

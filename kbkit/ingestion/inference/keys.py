@@ -235,7 +235,7 @@ def _is_coded(con: Connection, table: ProfiledTable, column: ProfiledColumn) -> 
     return con.execute(query).fetchall() == [(True, True)]
 
 
-_NAMED = {("name",), ("title",), ("label",)}
+_NAMED = {("name",), ("title",), ("label",), ("codename",), ("hostname",)}
 _PLACES = {("position",), ("rank",)}
 """Last words of columns that say how well a row did: another one has the same place elsewhere."""
 _NUMBERS = {(word,) for word in ("year", "number", "no", "nr", "line", "position", "rank", "season", "week", "round")}

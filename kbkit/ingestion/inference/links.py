@@ -360,7 +360,9 @@ class _Finder(KeyEvidence):
         numeric = column.look == "integer" or column.floats
         if column.look == "list":
             numeric = other.columns[by].look == "integer"
-        if numeric != (other.columns[by].look == "integer") or (numeric and not evidence):
+        # Codes of which some have digits only, such as 0010 beside 0011A, are texts.
+        as_text = numeric and column.kind == other.columns[by].kind == "VARCHAR" and other.columns[by].look == "text"
+        if (numeric != (other.columns[by].look == "integer") and not as_text) or (numeric and not evidence):
             return None  # small numbers are in every sequence of ids
         columns, bys = [column.name], [by]
         some = self._shared.missing(table, columns, other, bys, PREVIEW)
@@ -373,7 +375,8 @@ class _Finder(KeyEvidence):
         least = _SOME if same or other.columns[by].look == "address" else _MOST
         most = evidence in (names.LAST_WORD, name_evidence.PERSON) or self._is_telling(other, by)
         most = most and share >= least and distinct - (missing if same else 0) >= TELLING
-        if missing and (share < _FITTING or evidence < 2) and not most:
+        few = as_text and (missing or column.floats or distinct < _PAIR)
+        if few or (missing and (share < _FITTING or evidence < 2) and not most):
             return None
         length = other.columns[by].length if column.look == "list" else column.length
         if not distinct or (not evidence and distinct < 3 and length < TELLING):

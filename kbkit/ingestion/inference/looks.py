@@ -46,6 +46,10 @@ NO_DAY = "0{8}|0{1,4}[-/.]0{1,2}[-/.]0{1,4}([ T][0:.]+Z?)?"
 ABSENT = ("NULL", "N/A", "#N/A", "NaN", r"\N")
 DASHES = ("-", "--", "–", "—")
 """Missing, too, in a column of words."""
+_MARK = r"[^\p{L}\p{N}\s]{1,3}"
+"""Signs alone in the place of a number: ``.``, ``...``, ``/``, ``:``."""
+_MOST_MARKS, _FEWEST_VALUES = 4, 4
+"""Different marks of missing values in a column, at most, and values beside them, at least."""
 _LONGEST_VALUE = 1_000_000
 """Characters of a value that are looked at."""
 QUOTED = ',"'
@@ -100,6 +104,12 @@ _CHECKS = {
     "flags": f"regexp_full_match({{v}}, '{FLAGGED}') AND regexp_matches({{v}}, '[A-Za-z]\\s*$')",
     "colons": r"regexp_full_match({v}, '\s*:(\s+[A-Za-z]{1,2})?\s*')",
     "fractions": r"regexp_matches({v}, '[.eE]')",
+    "comma numbers": f"contains({{v}}, ',') AND regexp_full_match({{v}}, '{COMMA}|{GROUPED}')",
+    "marks": f"regexp_full_match(trim({{v}}), {literal(_MARK)})",
+    "letter marks": r"regexp_full_match(trim({v}), '\p{L}')",
+    "uuids": "regexp_full_match({v}, '[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}')",
+    "copy nulls": r"{v} = '\N'",
+    "copy escapes": r"regexp_matches({v}, '\\[\\tnr]')",
     "missing": f"{{v}} IN ({', '.join(map(literal, MISSING_TEXTS))})",
     "absent": f"{{v}} IN ({', '.join(map(literal, ABSENT))})",
     "dashes": f"{{v}} IN ({', '.join(map(literal, DASHES))})",
@@ -138,6 +148,7 @@ class ProfiledColumn:
     column are no dates or years, which the user made of them. ``flags`` is the number of numbers with letters behind
     them, which are left out; ``has_unit``: a currency or percent is. ``whole`` are elements with the separator in them,
     ``element_form`` is the SQL expression of an element (``{v}``) as another table writes it.
+    ``are_uuids``: all texts are identifiers that programs make.
     """
 
     name: str
@@ -158,6 +169,7 @@ class ProfiledColumn:
     lost: str = ""
     flags: int = 0
     has_unit: bool = False
+    are_uuids: bool = False
     whole: tuple[str, ...] = ()
     element_form: str = ""
 
@@ -212,6 +224,33 @@ def unwrapped(one: TableField, look: Mapping[str, float] | None) -> TableField:
     if look["formulas"] == look["values"]:
         return one._replace(value=f"""nullif(regexp_extract({one.value}, '="([^"]*)"', 1), '')""")
     return one
+
+
+def unmarked(
+    con: duckdb.DuckDBPyConnection, source: str, one: TableField, look: Mapping[str, float]
+) -> tuple[TableField, int]:
+    """Return a column of numbers or dates without the marks that stand for missing ones, and the number of marks.
+
+    Marks are a few different signs (``.``, ``/``); beside numbers with fractions also single letters (``x``), which
+    among whole numbers may be codes.
+    """
+    letters = look["decimal_commas"] > look["integers"] or 2 * look["fractions"] > look["numbers"]
+    marks = look["marks"] + (look["letter marks"] if letters else 0)
+    if not marks:
+        return one, 0
+    form = literal(rf"{_MARK}|\p{{L}}" if letters else _MARK)
+    is_mark = f"regexp_full_match(trim({one.value}), {form})"
+    others = f"{one.value} IS NOT NULL AND {one.value} <> '' AND NOT {is_mark} AND {one.value} NOT IN ({MISSING})"
+    tests = ", ".join(f"bool_and({_CHECKS[check].replace('{v}', one.value)}) FILTER ({others})" for check in _MEASURES)
+    query = f"SELECT count(DISTINCT {one.value}) FILTER ({is_mark}), count(*) FILTER ({others}), {tests} FROM {source}"
+    row = con.execute(query).fetchone() or (0, 0)
+    if row[0] > _MOST_MARKS or row[1] < _FEWEST_VALUES or True not in row[2:]:
+        return one, 0
+    return one._replace(value=f"CASE WHEN NOT {is_mark} THEN {one.value} END"), int(marks)
+
+
+_MEASURES = ("numbers", "grouped", "decimal_commas", "comma money", "money", "dates", "dated")
+"""Checks of values that are all measures, in whose columns marks stand for missing ones."""
 
 
 def answered(con: duckdb.DuckDBPyConnection, source: str, one: TableField, look: Mapping[str, float]) -> TableField:

@@ -23,6 +23,7 @@ def name_columns(
         for column in table.columns.values()
         if column.look in ("text", "prose")
         and column.kind != "JSON"
+        and not column.are_uuids
         and _tells_apart(column, table)
         and column.name not in {*linked, *texts, *table.names_of_others}
     ]
@@ -117,7 +118,7 @@ def _beside_key(_: ProfiledTable, key: Sequence[str], free: Sequence[ProfiledCol
 def _is_name_of_row(column: ProfiledColumn) -> bool:
     words = names.words(column.name)
     return (
-        words[-1:] in (("name",), ("title",))
+        words[-1:] in (("name",), ("title",), ("codename",), ("hostname",))
         and not names.OTHERS & set(words[-2:-1])
         and not names.is_file(column.name)
     )

@@ -18,6 +18,7 @@ from kbkit.ingestion.inference.looks import (
     has_na,
     looks_of,
     present,
+    unmarked,
     unwrapped,
 )
 from kbkit.ingestion.inference.separators import are_addressed_lists, separator_of
@@ -109,17 +110,18 @@ def profile(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
     together = max(_TOGETHER, _VALUES_TOGETHER // max(table.rows, 1))
     looks: dict[str, dict[str, float]] = {}
     counts: dict[str, tuple[int, int]] = {}
+    marks: dict[str, int] = {}
     columns: list[TableField] = []
     for start in range(0, len(fields), together):
         part = fields[start : start + together]
         counts |= _counts(con, source, part)
         looks |= looks_of(con, sampled, [one for one in part if one.kind == "VARCHAR"])
-        clean = [unwrapped(one, looks.get(one.name)) for one in part]
-        clean = [answered(con, sampled, one, looks[one.name]) if one.name in looks else one for one in clean]
+        clean, marked = _clean(con, sampled, part, looks)
         looks |= looks_of(con, sampled, [one for one, old in zip(clean, part, strict=True) if one != old])
+        counts |= _counts(con, source, [one for one in clean if one.name in marked])
         columns += clean
-    german = any(map(_has_decimal_commas, looks.values()))
-    na = any(has_na(look) for look in looks.values())
+        marks |= marked
+    german, na = any(map(_has_decimal_commas, looks.values())), any(map(has_na, looks.values()))
     for one, end in ranges(con, sampled, columns, looks):
         columns[[old.name for old in columns].index(one.name)] = one
         columns.append(end)
@@ -130,18 +132,19 @@ def profile(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
     readings = dates.find(con, sampled, first, date_like, numbered, table.date_order)
     for one in columns:
         look = looks.get(one.name)
-        if look and german and look["dotted"] == look["values"]:  # 12.500 beside 1,84
-            look["numbers"] = look["grouped"] = 0
-        if look and german and look["decimal_commas"] >= present(look):  # 1,234 beside 1,84
-            look["grouped"] = look["numbers"]
+        if look and german:
+            _with_decimal_commas(look)
         if look and one.value.endswith(WITHOUT_ADDRESS) and are_addressed_lists(con, sampled, one):
             look[","] = 1
         elif look and (sign := separator_of(con, sampled, one, look)):
             look[sign] = 1
         reading = readings.get(one.name, _NO_DATES)
         column = column_of(one, counts[one.name], look, reading, na=na, rows=table.rows)
-        is_code = one.kind == "VARCHAR" and (one.name in table.declared_texts or names.is_product_code(one.name))
-        table.columns[one.name] = replace(column, is_code=True) if is_code and column.look == "integer" else column
+        is_code = one.name in table.declared_texts or names.is_product_code(one.name)
+        is_code = is_code and one.kind == "VARCHAR" and column.look == "integer"
+        table.columns[one.name] = replace(
+            column, is_code=is_code or column.is_code, missing=column.missing + marks.get(one.name, 0)
+        )
         if one.kind == "VARCHAR[]" and _are_sentences(con, sampled, one):
             text, kept = f"array_to_string({one.value}, chr(10))", table.columns[one.name]
             table.columns[one.name] = replace(kept, kind="VARCHAR", look="prose", value=text)
@@ -152,6 +155,42 @@ def profile(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
     _read_times(con, sampled, table)
     for name, parts in table.same_named.items():
         _merge(table, name, [table.columns[part] for part in parts if part in table.columns])
+
+
+def _clean(
+    con: duckdb.DuckDBPyConnection, source: str, fields: Sequence[TableField], looks: Mapping[str, Mapping[str, float]]
+) -> tuple[list[TableField], dict[str, int]]:
+    """Return columns without what is around or instead of their values, and the numbers of marks of missing ones."""
+    clean: list[TableField] = []
+    marks: dict[str, int] = {}
+    # Escapes of the texts that PostgreSQL copies, beside its missing values.
+    copied = any(looks[raw.name]["copy nulls"] for raw in fields if raw.name in looks)
+    for raw in fields:
+        one, count = unwrapped(raw, looks.get(raw.name)), 0
+        if copied and raw.name in looks and looks[raw.name]["copy escapes"]:
+            one = one._replace(value=f"CASE WHEN {one.value} <> '\\N' THEN {_unescaped(one.value)} END")
+        if raw.name in looks:
+            one = answered(con, source, one, looks[raw.name])
+            one, count = unmarked(con, source, one, looks[raw.name])
+        clean.append(one)
+        marks |= {raw.name: count} if count else {}
+    return clean, marks
+
+
+def _unescaped(value: str) -> str:
+    r"""Return the expression of a value without the escapes of PostgreSQL: ``\\``, ``\t``, ``\n``, ``\r``."""
+    shown = f"replace({value}, '\\\\', chr(31))"
+    for sign, code in (("t", 9), ("n", 10), ("r", 13)):
+        shown = f"replace({shown}, '\\{sign}', chr({code}))"
+    return f"replace({shown}, chr(31), '\\')"
+
+
+def _with_decimal_commas(look: dict[str, float]) -> None:
+    """Change what values are that may have a decimal comma or point, where other columns have commas."""
+    if look["dotted"] == look["values"]:  # 12.500 beside 1,84
+        look["numbers"] = look["grouped"] = 0
+    if look["decimal_commas"] >= present(look):  # 1,234 beside 1,84
+        look["grouped"] = look["numbers"]
 
 
 def _part_words(
@@ -230,6 +269,8 @@ def _merge(table: ProfiledTable, name: str, parts: Sequence[ProfiledColumn]) -> 
 
 
 def _counts(con: duckdb.DuckDBPyConnection, source: str, fields: Sequence[TableField]) -> dict[str, tuple[int, int]]:
+    if not fields:
+        return {}
     parts = ", ".join(f"count({one.value}), approx_count_distinct({one.value})" for one in fields)
     row = con.execute(f"SELECT {parts} FROM {source}").fetchone()
     assert row is not None

@@ -32,8 +32,7 @@ def recipe(
         for key in ("table", "folder", "file", "encoding", "delimiter", "escape", "spaced"):
             if value := getattr(spec, key):
                 lines.append(f"{key} = {_toml(value)}")
-        if spec.skip:
-            lines.append(f"skip = {spec.skip}  # lines before the header")
+        lines += [f"{key} = {_toml(value)}  # {said}" for key, said in _SAID.items() if (value := getattr(spec, key))]
         if spec.quote is not None:
             lines.append(f"quote = {_toml(spec.quote)}")
         if spec.columns:
@@ -57,6 +56,14 @@ def recipe(
                 f"phrases = {{ head = {_toml(RECORDED[True])}, tail = {_toml(RECORDED[False])} }}",
             ]
     return "\n".join(lines) + "\n"
+
+
+_SAID = {
+    "skip": "lines before the header",
+    "short_rows": "rows may lack their last fields",
+    "footer": "lines of one field at the end are left out",
+}
+"""Keys of files with what they mean."""
 
 
 def _codes(plan: TablePlan) -> list[str]:

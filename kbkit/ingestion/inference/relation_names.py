@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from kbkit.ingestion.inference import names
 from kbkit.ingestion.inference.table_link import TableLink
 
+_UNNAMED = re.compile(r"column\d+")
+"""Names of columns of files without a header."""
 _FIELD = re.compile(r".*\b(?:field|link|property|relation) ?\(([^()]+)\)", re.IGNORECASE)
 """Names of columns that say only that they are fields before the name of the field: ``Custom field (Epic Link)``."""
 
@@ -54,6 +56,8 @@ def _relation(link: TableLink, folder: str, types: Mapping[str, str]) -> str:
     if len(link.columns) > 1 and len(others) == 1:
         return names.identifier("_".join(names.subject(others[0])))
     if len(link.columns) > 1 or (target and link.columns == (folder,)):
+        return names.identifier("_".join(target))
+    if target and _UNNAMED.fullmatch(link.columns[0]):
         return names.identifier("_".join(target))
     parts = names.subject(link.columns[0])
     parts = parts[-1:] if parts[-2:] == ("of", "parent") else parts

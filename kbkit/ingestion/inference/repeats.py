@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kbkit.ingestion.inference import names
@@ -31,6 +32,31 @@ _MIRRORED = 3
 """Fewest pairs of rows that show that two links are the same."""
 _TELLING = 8
 """Mean length from which equal identifiers are no coincidence."""
+
+
+def without_parts(
+    con: Connection, tables: Mapping[ProfiledTable, Sequence[Path]], given: Sequence[Path]
+) -> tuple[list[ProfiledTable], list[str]]:
+    """Return the tables without those of files all of whose rows another file with the same header has, and notes on
+    these. Files that are ``given`` by name stay.
+    """
+    found: dict[ProfiledTable, ProfiledTable] = {}
+    inside = [one for one, paths in tables.items() if not {*paths} & {*given}]
+    files = [one for one in inside if not (one.spec.table or one.spec.many or one.folded) and one.rows >= _FEWEST_ROWS]
+    for table in sorted(files, key=lambda one: one.rows):
+        for other in (one for one in files if one is not table and one not in found and one.rows >= table.rows):
+            if [*table.columns] != [*other.columns] or len(table.columns) < _FEWEST_COLUMNS:
+                continue
+            query = f"SELECT * FROM {identifier(table.name)} EXCEPT SELECT * FROM {identifier(other.name)}"
+            if con.execute(f"SELECT count(*) FROM ({query})").fetchall() == [(0,)]:
+                found[table] = other
+                break
+    notes = [f"Left out {one.name}: {other.name} has all of its rows" for one, other in found.items()]
+    return [one for one in tables if one not in found], notes
+
+
+_FEWEST_ROWS, _FEWEST_COLUMNS = 3, 4
+"""Rows and columns from which equal tables are no coincidence."""
 
 
 def absorb(con: Connection, tables: Sequence[ProfiledTable]) -> list[ProfiledTable]:

@@ -42,7 +42,9 @@ def separator_of(con: duckdb.DuckDBPyConnection, source: str, one: TableField, l
         or look["decimal_commas"] == total
     ):
         return ""
-    signs = (sign for sign in SEPARATORS[3:] if look[f"sign {sign}"])
+    # Where each text with a comma is one number, it separates no elements.
+    numbers = look["sign ,"] == look["comma numbers"]
+    signs = (sign for sign in SEPARATORS[3:] if look[f"sign {sign}"] and not (sign == "," and numbers))
     return next((sign for sign in signs if _splits(con, source, one, sign)), "")
 
 

@@ -68,10 +68,12 @@ def worded(tables: Sequence[ProfiledTable]) -> Iterator[str]:
 
 
 def spaced(tables: Sequence[ProfiledTable]) -> Iterator[str]:
-    """Yield a note on the files with delimiters in fields without quotes."""
+    """Yield notes on the files with delimiters in fields without quotes, and with rows that lack fields."""
     if found := [table for table in tables if table.spec.spaced]:
         sign = found[0].spec.spaced
         yield f"Read {sign!r} before a blank as part of a field: {', '.join(table.name for table in found)}"
+    if found := [table for table in tables if table.spec.short_rows]:
+        yield f"Some rows lack the last fields, which are missing values: {', '.join(table.name for table in found)}"
 
 
 def dates(tables: Sequence[ProfiledTable]) -> Iterator[str]:
@@ -103,6 +105,8 @@ def left_out(tables: Sequence[ProfiledTable]) -> Iterator[str]:
         yield f"Left out {rows} below the header of {table.name}, with {' and '.join(map(repr, table.headers))}"
     if merged := [f"{table.name} ({table.merged})" for table in tables if table.merged]:
         yield f"Merged rows: {', '.join(merged)}"
+    if below := [table.name for table in tables if table.spec.footer]:
+        yield f"Left out the lines below the rows: {', '.join(below)}"
     for what in ("totals", "blank"):
         found = [f"{table.name} ({count})" for table in tables if (count := getattr(table, what))]
         if found:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -163,6 +163,8 @@ def _specs(
             escape=detected.escape,
             skip=detected.skip,
             spaced=detected.spaced,
+            short_rows=detected.short_rows,
+            footer=detected.footer,
             columns=detected.columns,
             encoding="" if detected.encoding == "utf-8" else detected.encoding,
         )
@@ -171,11 +173,24 @@ def _specs(
         yield stem, spec
 
 
-def has_no_rows(given: Path, path: Path) -> bool:
-    """Return whether a file beside tables is none: XML and YAML without records, SQL without rows."""
+def with_rows(
+    files: Iterable[tuple[Path, Path]], roots: Sequence[Path], *, alone: bool
+) -> tuple[list[tuple[Path, Path]], list[str]]:
+    """Return the files with rows, given with where they are on disk, and notes on the others, which are skipped unless
+    they are among the ``roots``. Raises :class:`BadInputError` if all are, and there are no other ones (``alone``).
+    """
+    every = list(files)
+    why = {given: "" if given in roots else why_no_rows(given, path) for given, path in every}
+    if alone and every and all(why.values()):
+        raise BadInputError(f"No list of records in {', '.join(map(str, [*why][:3]))}", "Use files with rows")
+    return [pair for pair in every if not why[pair[0]]], [f"Skipped {one}: {said}" for one, said in why.items() if said]
+
+
+def why_no_rows(given: Path, path: Path) -> str:
+    """Return why a file beside tables is none, empty if it is one: XML and YAML without records, SQL without rows."""
     if source_files.format_of(given) == "sql":
-        return not stored.tables("sql", path)
-    return json_shapes.has_no_records(path)
+        return "" if stored.tables("sql", path) else "no list of records"
+    return json_shapes.why_no_records(path)
 
 
 def _says_something(name: str) -> bool:
