@@ -121,6 +121,8 @@ LIGHT_VERBS = _words(
 """Participles that add no condition: ``games that have been held``."""
 CREATING = _words("made created painted drew drawn composed wrote written built produced designed sculpted authored")
 """Verbs of making: those who did it are the nearest people that a thing refers to."""
+APPEARING = _words("released published issued launched established introduced")
+"""Verbs of what appears for the first time."""
 PLAIN_VERBS = _words(
     """
     accept add appear assign associate attract base be become begin belong bring call come concern connect contain cover
@@ -172,6 +174,10 @@ CONCEPTS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
         _words("about describe describes described describing topic topics subject subjects theme themes words terms"),
         ("topic", "subject", "theme", "tag", "keyword"),
+    ),
+    **dict.fromkeys(
+        _words("neighbour neighbours neighboring neighbouring neighbor neighbors adjoin adjoins adjoining"),
+        ("border", "borders"),
     ),
 }
 """What question words and words of classification ask for, as nouns."""

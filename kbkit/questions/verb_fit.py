@@ -12,7 +12,7 @@ from collections.abc import Collection
 import numpy as np
 
 from kbkit.answers.syntax import Expression, Nodes, subtrees
-from kbkit.english.question_words import BIRTH, COUNTED, OUTCOMES, PLAIN_VERBS
+from kbkit.english.question_words import APPEARING, BIRTH, COUNTED, OUTCOMES, PLAIN_VERBS
 from kbkit.english.words import lemmas_of
 from kbkit.questions.element_lists import HOP
 from kbkit.questions.elements import Elements
@@ -35,7 +35,10 @@ def is_fitting(elements: Elements, verb: str, labels: Collection[int], types: Co
     It does not if it is a word of a label elsewhere, and of none that the reading or its types have.
     """
     forms = {verb, *lemmas_of(verb).get("VERB", ())}
-    if not forms.isdisjoint(PLAIN_VERBS) or (verb in COUNTED and elements.people & {*types}):
+    is_plain = not forms.isdisjoint(PLAIN_VERBS) or (verb in COUNTED and bool(elements.people & {*types}))
+    # Films released in 1999, whose year is that of the films.
+    is_plain |= verb in APPEARING and any(one.label in labels and _is_own_year(one.name) for one in elements.all)
+    if is_plain:
         return True
     similar = np.max([elements.labels.similarity(form) for form in forms], axis=0)
     best = similar[[*labels]].max(initial=0.0)
@@ -55,6 +58,11 @@ def is_fitting(elements: Elements, verb: str, labels: Collection[int], types: Co
         if best < LITERAL <= similar.max(initial=0.0) - _EXACT:
             return False
     return bool(best >= _LEAST)
+
+
+def _is_own_year(name: str) -> bool:
+    """Return whether an attribute is called no more than *year* or *date*: that of what has it."""
+    return label_words(name) in (["year"], ["date"])
 
 
 def is_winning(elements: Elements, verb: str, types: Collection[int]) -> bool:

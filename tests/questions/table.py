@@ -145,6 +145,7 @@ WORLD: dict[str, tuple[str, str]] = {
         "Which country borders the most countries?",
         "SELECT head FROM e WHERE r = 'borders' GROUP BY head QUALIFY rank() OVER (ORDER BY count(*) DESC) = 1",
     ),
+    "neighbours": ("Which countries are neighbours of Peru?", f"{_BORDERS}'Peru'"),
     "count": ("How many countries border Germany?", "SELECT count(*) FROM e WHERE r = 'borders' AND head = 'Germany'"),
     "count backward": (
         "How many rivers flow through Brazil?",

@@ -12,9 +12,11 @@ NAME, SCRIPT = (
 CREATE TABLE medals (rank INTEGER, nation TEXT PRIMARY KEY, gold INTEGER, silver INTEGER, bronze INTEGER);
 INSERT INTO medals VALUES (1, 'Algeria', 8, 3, 0), (2, 'Tunisia', 4, 3, 5), (3, 'Angola', 1, 0, 2),
   (4, 'Colombia', 1, 6, 2), (5, 'Venezuela', 0, 2, 7), (6, 'Peru', 0, 0, 1);
-CREATE TABLE trophies (year INTEGER, player TEXT, county TEXT, cylinders TEXT);
-INSERT INTO trophies VALUES (2001, 'Ann Lee', 'Mayo', '2 inline'), (2002, 'Ben Cox', 'Kerry', '4 inline'),
-  (2003, 'Ann Lee', 'Mayo', '6 inline'), (2004, 'Dan Fox', 'Mayo', '8 inline');
+CREATE TABLE trophies (no INTEGER, player TEXT, county TEXT, cylinders TEXT);
+INSERT INTO trophies VALUES (1, 'Ann Lee', 'Mayo', '2 inline'), (2, 'Ben Cox', 'Kerry', '4 inline'),
+  (3, 'Ann Lee', 'Mayo', '6 inline'), (4, 'Dan Fox', 'Mayo', '8 inline');
+CREATE TABLE album (title TEXT PRIMARY KEY, year INTEGER, seller TEXT);
+INSERT INTO album VALUES ('Blue', 1999, 'Ann'), ('Red', 2001, 'Ben'), ('Grey', 1999, 'Ben');
 """,
 )
 
@@ -48,6 +50,12 @@ def test_what_rows_leave_open_is_not_answered(kb: KnowledgeBase, question: str) 
     result = kb.ask(question)
     assert not result.is_sure
     assert OPEN[question] in result.refusal
+
+
+def test_what_appears_in_a_year_is_of_that_year(kb: KnowledgeBase) -> None:
+    result = kb.ask("Which albums were released in 1999?")
+    assert result.is_sure
+    assert result.nodes()["name"].to_list() == ["Blue", "Grey"]
 
 
 def test_distinct_values_are_counted_where_a_word_says_so(kb: KnowledgeBase) -> None:
