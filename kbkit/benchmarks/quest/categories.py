@@ -16,6 +16,7 @@ from kbkit.answers import syntax
 from kbkit.answers.algebra import Hop
 from kbkit.answers.parse import parse
 from kbkit.answers.sample_sets import AnswerSets, matrix_of, splitmix64
+from kbkit.benchmarks.doubted_facts import doubted_of, odd_nodes
 from kbkit.benchmarks.evidence import padded_words
 from kbkit.benchmarks.fit_nodes import (
     MISSING,
@@ -26,11 +27,9 @@ from kbkit.benchmarks.fit_nodes import (
     nameless_types,
 )
 from kbkit.benchmarks.incomplete import (
-    doubted_of,
     doubtful_nodes,
     few_listed,
     is_gapped,
-    odd_nodes,
     truncated,
     uncategorized,
 )

@@ -9,9 +9,10 @@ from typing import Any
 from kbkit.answers.parse import parse
 from kbkit.answers.wording import slot_nouns
 from kbkit.benchmarks.documents import Document, read_documents
+from kbkit.benchmarks.doubted_facts import DOUBTED, ODD
 from kbkit.benchmarks.evidence import NAMED_AFTER, are_named_after, leaks
 from kbkit.benchmarks.fit_nodes import MERGED, head_nouns
-from kbkit.benchmarks.incomplete import DOUBTED, FRAGMENT, ODD
+from kbkit.benchmarks.incomplete import FRAGMENT
 from kbkit.benchmarks.left_out import REASON
 from kbkit.benchmarks.pipeline import Item, Pipeline
 from kbkit.benchmarks.requirements import fuse, relational, selection, sentences, textual, verify

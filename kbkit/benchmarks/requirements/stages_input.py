@@ -13,9 +13,10 @@ import numpy as np
 from kbkit.answers import syntax
 from kbkit.answers.templates import Template
 from kbkit.benchmarks.documents import Document, TextPassage, read_documents, types_with_text
+from kbkit.benchmarks.doubted_facts import doubted_of, odd_nodes
 from kbkit.benchmarks.evidence import Matcher
 from kbkit.benchmarks.fit_nodes import head_nouns, merged_nodes
-from kbkit.benchmarks.incomplete import doubted_of, fragments, odd_nodes
+from kbkit.benchmarks.incomplete import fragments
 from kbkit.benchmarks.left_out import LeftOutWords, left_out_words
 from kbkit.benchmarks.pipeline import Item
 from kbkit.benchmarks.recorded import models, origin

@@ -23,9 +23,10 @@ from kbkit.answers.templates import Template
 from kbkit.answers.wording import noun_phrase
 from kbkit.benchmarks.dataset import QUERIES
 from kbkit.benchmarks.documents import read_documents
+from kbkit.benchmarks.doubted_facts import DOUBTED, ODD
 from kbkit.benchmarks.evidence import Matcher
 from kbkit.benchmarks.fit_nodes import MERGED, are_whole, below, head_nouns
-from kbkit.benchmarks.incomplete import DOUBTED, FRAGMENT, ODD, gapped
+from kbkit.benchmarks.incomplete import FRAGMENT, gapped
 from kbkit.benchmarks.pipeline import Item
 from kbkit.benchmarks.predicates import fit_templates, unfit_expression, unfit_predicates
 from kbkit.benchmarks.requirements import relational
