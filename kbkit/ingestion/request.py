@@ -90,9 +90,7 @@ class Corrections:
     ] = ()
     types: Annotated[
         Mapping[str, str],
-        Setting(
-            "Type of a table, or of a column of nodes: people=person.", values="TABLE=TYPE", example="people=person"
-        ),
+        Setting("Type of a table or column: people=person.", values="TABLE=TYPE", example="people=person"),
     ] = field(default_factory=dict)
     named: Annotated[
         Mapping[str, str],
@@ -114,7 +112,7 @@ class Corrections:
             "Dates in several forms: films.released=dmy (or mdy, year).",
             values="COLUMN=KIND",
             example="films.released=year",
-            name="date",
+            name="date_column",
             rare=True,
         ),
     ] = field(default_factory=dict)

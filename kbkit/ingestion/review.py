@@ -268,7 +268,7 @@ def _options(told: Corrections) -> Iterator[str]:
         ("--link", told.links),
         ("--type", told.types),
         ("--name-column", told.named),
-        ("--date", told.dates),
+        ("--date-column", told.dates),
         ("--relation-name", told.relation_names),
     ):
         for name, value in given.items():

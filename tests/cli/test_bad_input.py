@@ -250,7 +250,8 @@ def test_merge_duplicates_says_how_many_rows(here: Run, tmp_path: Path, wording:
     write(tmp_path / "src", {"nodes.csv": TWICE, "edges.csv": EDGES})
     done = here("ingest", "table", "src", "-o", "my.kb", "--stores", "text", "--merge-duplicates", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    wording(mentions(done.stderr.splitlines()[-1], "3"), "cli", replace={str(tmp_path): "DIR"})
+    said = "\n".join(done.stderr.splitlines()[-2:])
+    wording(mentions(said, "3 | name"), "cli", replace={str(tmp_path): "DIR"})
     with kbkit.open(tmp_path / "my.kb") as kb:
         assert kb.sql("SELECT key, name FROM nodes ORDER BY id").rows() == [("a", "Ann"), ("b", "Bob"), ("c", "Cid")]
 

@@ -71,7 +71,7 @@ def test_another_column_or_the_user_says_what_comes_first() -> None:
 def test_unread_dates_are_named_and_an_option_decides(tmp_path: Path) -> None:
     path = tmp_path / "visits.csv"
     path.write_text("id,day,ip\n1,3/4/2024,10.2.0.0\n2,5/6/2024,10.2.1.1\n3,1/1/2024,10.3.0.0\n", encoding="utf-8")
-    assert f"Dates that stay text (--date): visits.day ({dates.UNCLEAR})" in infer([path], "x").notes
+    assert f"Dates that stay text (--date-column): visits.day ({dates.UNCLEAR})" in infer([path], "x").notes
     assert "try_strptime(day, '%d/%m/%Y')" in infer([path], "x", Corrections(date_order="dmy")).sql
     with pytest.raises(UnknownNameError, match="ymd"):
         infer([path], "x", Corrections(date_order="ymd"))

@@ -80,7 +80,7 @@ def dates(tables: Sequence[ProfiledTable]) -> Iterator[str]:
     """Yield a note on the columns that look like dates and stay texts, with the reasons."""
     columns = ((table.name, one) for table in tables for one in table.columns.values())
     if found := [f"{name}.{one.name} ({one.problem})" for name, one in columns if one.problem and one.look != "prose"]:
-        yield f"Dates that stay text (--date): {_shown(found)}"
+        yield f"Dates that stay text (--date-column): {_shown(found)}"
     columns = ((table.name, one) for table in tables for one in table.columns.values())
     if found := [f"{name}.{one.name} ({one.lost})" for name, one in columns if one.lost]:
         yield f"Missing in columns of dates: {_shown(found)}"
