@@ -12,7 +12,7 @@ import kbkit
 from kbkit.answers.sample_sets import SampleRequest
 from kbkit.answers.templates import Template
 from kbkit.benchmarks import fit_nodes
-from kbkit.benchmarks.incomplete import doubted
+from kbkit.benchmarks.doubted_facts import doubted
 from kbkit.benchmarks.quest import categories, sample
 from kbkit.benchmarks.quest.grammar import grammar
 from kbkit.benchmarks.quest.settings import QuestSettings
