@@ -248,7 +248,8 @@ class _Maker:
                 self._lookups += draft.kind == _LOOKUP
                 return outcome
             self._gathering.left_out[outcome] += 1
-        self._gathering.left_out[ENOUGH] += enough
+        if enough:
+            self._gathering.left_out[ENOUGH] += enough
         return None
 
     def _instance(self, draft: TableDraft, number: int, solver: Solver, scratch: Scratch) -> Instance | str:
