@@ -131,7 +131,7 @@ def test_qualified_facts_of_wikidata_are_statements(wikidata_kb: Path, tmp_path:
                         or (value == said and qualifier.startswith(given))
                         for value, qualifier, name in rows
                     ), (turn, rows)
-    assert {("P26", "P580"), ("P39", "P580"), ("P39", "P1366"), ("P161", "P4633"), ("P1082", "P585")} <= seen
+    assert {("P26", "P580"), ("P39", "P580"), ("P39", "P1366"), ("P1082", "P585")} <= seen
 
 
 def turn_is_qualified(one: Conversation) -> bool:

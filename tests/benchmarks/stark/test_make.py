@@ -314,7 +314,7 @@ def test_sentences_do_not_tell_the_number_of_answers(made: Output) -> None:
 @pytest.mark.system
 def test_numbers_of_answers_reach_a_target(world: KnowledgeBase, tmp_path: Path) -> None:
     """The sample has few queries with one answer that a person would ask, so its target has few."""
-    made = make(world, tmp_path / "x", RequirementSettings(30, seed=4, several=0.95, mean_answers=4.0))
+    made = make(world, tmp_path / "x", RequirementSettings(30, seed=4, several=0.95, mean_answers=4.0, alike=60))
     assert made.report["several"] == pytest.approx(0.95, rel=0.1)
     assert made.report["answers"] == pytest.approx(4.0, rel=0.1)
 
