@@ -82,7 +82,7 @@ def names_thing(item: str) -> bool:
 
 
 def is_general(item: str) -> bool:
-    """Return whether a thing is said in one word and has no name, such as *castles*: others are known for it, too."""
+    """Return whether a thing is one common noun, such as *castles*: others are known for it, too."""
     return len(item.split()) == 1 and not names_thing(item)
 
 

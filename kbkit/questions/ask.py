@@ -112,7 +112,7 @@ class AskResult:
         """Why the answers cannot be used as they are, in words; empty if they can."""
         if self.is_sure:
             return []
-        if (name := self._read.unclear) is not None:
+        if (name := self._read.unclear) is not None and self.is_trusted:
             return [f"'{name.text}' may be {' or '.join(meanings(self._read.by_clauses.elements, name))}"]
         unread: dict[str, None] = {}
         if self.reading is None or self.reading is self._read.chain:

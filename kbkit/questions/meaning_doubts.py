@@ -9,7 +9,7 @@ from kbkit.answers.syntax import Condition, Expression, Filter, Nodes, subtrees
 from kbkit.english.attributes import words_of_name
 from kbkit.english.types import type_noun
 from kbkit.questions.elements import Elements
-from kbkit.questions.lexicon import LITERAL
+from kbkit.questions.lexicon import LITERAL, stem
 from kbkit.questions.question import Question
 from kbkit.questions.question_link import QuestionLink
 
@@ -55,7 +55,9 @@ def _is_unclear(elements: Elements, words: Sequence[str], link: QuestionLink, tr
 
 
 def _says(elements: Elements, word: str, kind: int) -> bool:
-    """Return whether a word names a type or a relation of it."""
+    """Return whether a word names a type or a relation of it, and no other type: *films* says no *film keyword*."""
+    if called := elements.types_called(stem(word)):
+        return kind in called
     labels = [elements.all[hop].label for hop in elements.from_type(kind).tolist()]
     said = max(elements.labels.similarity(word)[labels].max(initial=0.0), elements.type_labels.similarity(word)[kind])
     return bool(said >= LITERAL)
